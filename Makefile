@@ -1,0 +1,39 @@
+# Every target is a line; what needs more is a Python module.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: ## make .venv and install what the lock names
+	@$(PYTHON) ops/bootstrap.py
+
+run: setup ## start everything on this machine, until Ctrl-C
+	@$(BIN)/onereply run
+
+demo: setup ## show the promise in under two minutes, on a broker of its own
+	@$(BIN)/onereply demo
+
+format: setup ## lay the code out
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+check: setup ## lint, types, arrows
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+
+quick: check ## check, unit and property tests: the inner loop
+	@$(BIN)/pytest -q tests/unit tests/properties
+
+test: setup ## every test but chaos and bench, on a broker of its own
+	@$(BIN)/pytest tests --ignore=tests/bench -m "not chaos"
+
+chaos: setup ## the long fault tests
+	@$(BIN)/pytest tests/faults -m chaos
+
+bench: setup ## figures, each checked against its own result (NAME=dedupe for one)
+	@$(BIN)/python -m tests.bench $(NAME)
+
+clean: ## remove what setup and run made: .venv and .onereply
+	@rm -rf .venv .onereply .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+
+.PHONY: help setup run demo format check quick test chaos bench clean
