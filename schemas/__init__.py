@@ -1,0 +1,1 @@
+"""What every process agrees on: records, keys, topics, headers, settings."""

@@ -1,0 +1,1 @@
+"""The decisions: pure functions over records, rows and a given time."""

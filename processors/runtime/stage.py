@@ -1,0 +1,56 @@
+"""What a stage hands to the runtime: its topics and its decisions.
+
+Owns: the seam between the shells and the loop.
+May not: decide, or name a library.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from processors.core.turn import Effect, Record, Result, Timer, Turn
+from schemas.topics import Topic
+
+
+class Lease(Protocol):
+    """How long an effect may still act, by the boot clock."""
+
+    def is_alive(self) -> bool:
+        """Whether the claim still holds. Look just before writing to the socket."""
+
+    def seconds_left(self) -> float:
+        """What is left of it; never negative. A call's own timeout must be shorter."""
+
+
+def no_keys(_record: Record) -> Sequence[bytes]:
+    """A stage that does not say beforehand what it will read."""
+    return ()
+
+
+def ignore_timer(_timer: Timer, _turn: Turn) -> None:
+    """A stage without timers."""
+
+
+def ignore_result(_result: Result, _turn: Turn) -> None:
+    """A stage without effects."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage. `on_record` raises Refused (or any Permanent) to set its record aside.
+
+    `keys` names the rows that a record will need, so that a batch reads them in one go; what it
+    does not name is read when asked for. `perform` carries out one effect and returns an outcome,
+    also for failures: what it raises is a bug, and counts as an unknown outcome when the lease
+    timer fires. `timer_limits_ms`: a timer of that kind due later than now plus this is due now.
+    """
+
+    name: str
+    input: Topic
+    changelog: Topic
+    on_record: Callable[[Record, Turn], None]
+    on_timer: Callable[[Timer, Turn], None] = ignore_timer
+    on_result: Callable[[Result, Turn], None] = ignore_result
+    keys: Callable[[Record], Sequence[bytes]] = no_keys
+    perform: Callable[[Effect, Lease], Awaitable[Any]] | None = None
+    timer_limits_ms: Mapping[str, int] = field(default_factory=dict)

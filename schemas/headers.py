@@ -1,0 +1,67 @@
+"""Record headers: CloudEvents in binary mode, and our own `onereply-*`.
+
+Owns: the names, and how values become bytes. Source: CloudEvents Kafka binding 1.0.2, 3.2.
+May not: copy anything from a request wholesale.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
+
+Headers = tuple[tuple[str, bytes], ...]
+
+CE_ID: Final = "ce_id"
+CE_SOURCE: Final = "ce_source"
+CE_TYPE: Final = "ce_type"
+CE_TIME: Final = "ce_time"
+CE_SUBJECT: Final = "ce_subject"
+CE_DATASCHEMA: Final = "ce_dataschema"
+CONTENT_TYPE: Final = "content-type"
+
+RECEIVED_AT: Final = "onereply-received-at-ms"
+PROVIDER: Final = "onereply-provider"
+PROOF: Final = "onereply-proof"
+REPLAY: Final = "onereply-replay"
+ORIGIN: Final = "onereply-origin"
+TRACE: Final = "traceparent"
+
+DEAD_TOPIC: Final = "onereply-dead-topic"
+DEAD_PARTITION: Final = "onereply-dead-partition"
+DEAD_OFFSET: Final = "onereply-dead-offset"
+DEAD_STAGE: Final = "onereply-dead-stage"
+DEAD_ERROR: Final = "onereply-dead-error"
+DEAD_REASON: Final = "onereply-dead-reason"
+DEAD_ATTEMPT: Final = "onereply-dead-attempt"
+
+_FIXED: Final = (("ce_specversion", b"1.0"), (CONTENT_TYPE, b"application/json"))
+
+
+def envelope(ce_type: str, ce_id: str, **fields: str) -> Headers:
+    """CloudEvents headers for a JSON record.
+
+    `fields` are CloudEvents attributes without their prefix (source, subject, time, dataschema).
+    A value that cannot stand in a header (a control character, or empty) is left out.
+    """
+    named = {"type": ce_type, "id": ce_id, **fields}
+    return _FIXED + tuple(
+        (f"ce_{name}", value.encode("utf-8", "replace"))
+        for name, value in named.items()
+        if value and value.isprintable()
+    )
+
+
+def iso_time(occurred_at_ns: int) -> str:
+    """RFC 3339, UTC, nanoseconds kept: what `ce_time` carries."""
+    seconds, nanoseconds = divmod(occurred_at_ns, 1_000_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanoseconds:09d}Z"
+
+
+def header(headers: Iterable[tuple[str, bytes | None]], name: str) -> str | None:
+    """The first value of a header as text, or None where it is missing or not UTF-8."""
+    for each, value in headers:
+        if each == name:
+            try:
+                return None if value is None else value.decode()
+            except UnicodeDecodeError:
+                return None
+    return None

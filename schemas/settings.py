@@ -1,0 +1,199 @@
+"""Settings: read once from ONEREPLY_* variables, validated as a whole, then frozen.
+
+Owns: every setting's name, unit, default and reason, and the relations between them.
+May not: read anything but the environment that it is given.
+"""
+
+from typing import Final, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from schemas.errors import SettingsError
+from schemas.topics import MAX_RECORD_BYTES, Shape
+
+HOUR_S: Final = 3600
+# The longest retry schedule that a sender we know of keeps to (Standard Webhooks, providers.md 6).
+LONGEST_RETRY_S: Final = 76 * HOUR_S
+
+
+class Settings(BaseSettings):
+    """All settings of all processes; a process uses the ones it needs."""
+
+    model_config = SettingsConfigDict(env_prefix="ONEREPLY_", frozen=True, extra="ignore")
+
+    # -- cluster
+    bootstrap_servers: str = Field("", description="Kafka to use; empty: the local one.")
+    kafka_options: dict[str, str] = Field(
+        default_factory=dict,
+        description="More librdkafka options as JSON, e.g. security.protocol and sasl.*.",
+    )
+    topic_prefix: str = Field("", pattern=r"^[a-z0-9-]*$", description="Stands before each topic.")
+    partitions: int = Field(
+        4, ge=1, le=1000, description="Of each partitioned topic. Fixed once data is written."
+    )
+    durability: Literal["replicated", "single-node"] = Field(
+        "replicated", description="replicated: 3 copies, 2 in sync. single-node: a disk is a loss."
+    )
+    worker_name: str = Field(
+        "worker-1",
+        pattern=r"^[A-Za-z0-9._-]{1,100}$",
+        description="Stable name of this worker: its membership and its transactions go by it.",
+    )
+
+    # -- this machine
+    data_dir: str = Field(".onereply", description="Stores, blobs and the local broker's data.")
+    config_file: str = Field("onereply.toml", description="Sources, inboxes, routes, accounts.")
+    listen_host: str = Field("127.0.0.1", description="Address of the door.")
+    listen_port: int = Field(8080, ge=0, le=65535, description="Port of the door; 0: a free one.")
+    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus of a stage; 0: none.")
+
+    # -- door
+    max_body_bytes: int = Field(
+        1024 * 1024, ge=1024, le=3 * 1024 * 1024, description="A longer body is answered 413."
+    )
+    body_deadline_ms: int = Field(10_000, ge=100, description="For reading one body whole.")
+    publish_deadline_ms: int = Field(
+        4_000,
+        ge=100,
+        description="From the body's end to the broker's ack, else 503. Bird gives 5 s in all.",
+    )
+    max_concurrent_requests: int = Field(
+        1_000, ge=1, description="Requests in hand at once; one more is answered 503."
+    )
+
+    # -- stages
+    batch_records: int = Field(8_000, ge=1, le=100_000, description="Most records a transaction.")
+    batch_bytes: int = Field(32 * 1024 * 1024, ge=1024, description="Most bytes a transaction.")
+    transaction_timeout_ms: int = Field(
+        10_000, ge=1_000, description="A worker that never returns holds readers up this long."
+    )
+    session_timeout_ms: int = Field(
+        15_000, ge=6_000, description="A silent worker's partitions move after this."
+    )
+    poll_interval_ms: int = Field(120_000, ge=10_000, description="Longest time between two polls.")
+    recovery_silence_ms: int = Field(
+        60_000, ge=1_000, description="A restore without progress ends with an error after this."
+    )
+    store_cache_bytes: int = Field(
+        64 * 1024 * 1024, ge=1024 * 1024, description="RocksDB block cache, shared by partitions."
+    )
+    effects_at_once: int = Field(32, ge=1, le=1_000, description="Calls outside in flight at once.")
+
+    # -- dedupe, fetch, reorder
+    dedupe_horizon_s: int = Field(
+        7 * 24 * HOUR_S, ge=1, description="How long an event key is remembered."
+    )
+    identity_horizon_s: int = Field(
+        30 * 24 * HOUR_S, ge=1, description="How long a message identity is remembered."
+    )
+    grace_ms: int = Field(2_000, ge=0, description="Wait when only timestamps can tell the order.")
+    predecessor_wait_ms: int = Field(
+        90_000, ge=0, description="Wait for a parent that is named but unknown."
+    )
+    fetch_wait_ms: int = Field(300_000, ge=0, description="Wait for an announced mail's content.")
+    hold_per_thread: int = Field(100, ge=1, description="Most events held for one thread.")
+    hold_per_partition: int = Field(50_000, ge=1, description="Most events held in a partition.")
+    hold_bytes: int = Field(
+        256 * 1024 * 1024, ge=1024, description="Most bytes held in a partition."
+    )
+
+    # -- decide
+    cap_thread_hour: int = Field(5, ge=0, description="Replies a thread and hour.")
+    cap_correspondent_day: int = Field(10, ge=0, description="Replies a correspondent and day.")
+    cap_domain_day: int = Field(100, ge=0, description="Replies a sender's domain and day.")
+    cap_inbox_hour: int = Field(500, ge=0, description="Replies an inbox and hour.")
+
+    # -- write
+    writer: str = Field(
+        "template", description="template, or module:function of your own coroutine."
+    )
+    writer_template: str = Field("", description="Jinja2 file for the template writer.")
+    writer_deadline_ms: int = Field(120_000, ge=100, description="For one call of the writer.")
+    writer_timeout_ms: int = Field(
+        300_000, ge=200, description="Without a text for so long, a reply is asked again."
+    )
+    writer_concurrency: int = Field(16, ge=1, le=1_000, description="Writers running at once.")
+
+    # -- send
+    provider_timeout_ms: int = Field(10_000, ge=100, description="For one call to the provider.")
+    lease_ms: int = Field(
+        15_000, ge=200, description="A claim on a reply; after it the outcome counts as unknown."
+    )
+    give_up_after_s: int = Field(24 * HOUR_S, ge=1, description="A reply not sent is given up.")
+    control_lease_ms: int = Field(500, ge=50, description="How old a view of `control` may be.")
+
+    def shape(self) -> Shape:
+        """How the topics lie on the cluster."""
+        is_single = self.durability == "single-node"
+        return Shape(
+            prefix=self.topic_prefix,
+            partitions=self.partitions,
+            replication=1 if is_single else 3,
+            min_insync=1 if is_single else 2,
+        )
+
+
+def load_settings(**overrides: object) -> Settings:
+    """The settings of this process's environment. Raises SettingsError with every problem."""
+    try:
+        settings = Settings(**overrides)  # type: ignore[arg-type]  # pydantic validates them
+    except ValidationError as error:
+        raise SettingsError([_problem(dict(each)) for each in error.errors()]) from error
+    if found := relation_problems(settings):
+        raise SettingsError(found)
+    return settings
+
+
+def _problem(error: dict[str, object]) -> str:
+    location = error["loc"]
+    names = location if isinstance(location, tuple) else (location,)
+    name = "_".join(str(each) for each in names).upper()
+    return f"ONEREPLY_{name}: {error['msg']}"
+
+
+def relation_problems(settings: Settings) -> list[str]:
+    """The settings that contradict each other, one line each; empty when none do."""
+    rules = (
+        (
+            settings.dedupe_horizon_s >= LONGEST_RETRY_S,
+            (
+                "ONEREPLY_DEDUPE_HORIZON_S: must be at least 76 h (273600), "
+                "or a provider's last retry is a new event"
+            ),
+        ),
+        (
+            settings.identity_horizon_s >= settings.dedupe_horizon_s,
+            "ONEREPLY_IDENTITY_HORIZON_S: must not be shorter than ONEREPLY_DEDUPE_HORIZON_S",
+        ),
+        (
+            settings.provider_timeout_ms < settings.lease_ms,
+            (
+                "ONEREPLY_PROVIDER_TIMEOUT_MS: must be shorter than ONEREPLY_LEASE_MS, "
+                "or a claim runs out while its call is under way"
+            ),
+        ),
+        (
+            settings.writer_deadline_ms < settings.writer_timeout_ms,
+            (
+                "ONEREPLY_WRITER_DEADLINE_MS: must be shorter than ONEREPLY_WRITER_TIMEOUT_MS, "
+                "or a reply is asked again while its writer still works"
+            ),
+        ),
+        (
+            settings.transaction_timeout_ms <= settings.session_timeout_ms,
+            (
+                "ONEREPLY_TRANSACTION_TIMEOUT_MS: must not be longer than "
+                "ONEREPLY_SESSION_TIMEOUT_MS, or a successor waits for its transaction"
+            ),
+        ),
+        (
+            settings.session_timeout_ms < settings.poll_interval_ms,
+            "ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS",
+        ),
+        (
+            settings.batch_bytes >= MAX_RECORD_BYTES,
+            f"ONEREPLY_BATCH_BYTES: must hold the largest record ({MAX_RECORD_BYTES} bytes)",
+        ),
+    )
+    return [sentence for is_kept, sentence in rules if not is_kept]
