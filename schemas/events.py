@@ -69,7 +69,8 @@ class ThreadEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     the provider's own spelling, for its API paths. `parents` are the ids that the mail names as
     what it answers, In-Reply-To first, then References from the newest back. `occurred_at_ns` is
     the payload's time as clamped (nanoseconds since 1970, UTC); `time_mark` says why when it is
-    not what the payload said: missing, unparsable, future, absurd.
+    not what the payload said: missing, unparsable, future, absurd. `is_opening`: the provider says
+    that this mail began its thread (AgentMail: a thread with one message), so nothing precedes it.
     """
 
     kind: str
@@ -89,6 +90,7 @@ class ThreadEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     parents: tuple[MessageId, ...] = ()
     time_mark: str | None = None
     sequence: int | None = None
+    is_opening: bool = False
     sender: str | None = None
     reply_to: tuple[str, ...] = ()
     recipient: str | None = None
@@ -124,7 +126,8 @@ class Position(msgspec.Struct, frozen=True, kw_only=True, order=True):
 class OrderedEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An event with its place, as on `ordered-events`: the topic that data teams read.
 
-    `released` says what let it through: opening, parent, grace, predecessor-wait, cap, late, fact.
+    `released` says what let it through: opening, parent, grace, predecessor-wait, fetch-wait, cap,
+    late, fact. After fetch-wait the event is an announcement whose mail never came: no message id.
     `late_by_ms` is how far behind the newest event already released it is; None when in order.
     """
 
