@@ -23,6 +23,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str | None = None
     text: str | None = None
     is_late: bool = False
+    is_truncated: bool = False  # the text was cut
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="command"):
@@ -45,6 +46,7 @@ class AskReply(Command, frozen=True, kw_only=True, omit_defaults=True, tag="AskR
     position: Position
     event: ThreadEvent
     log: tuple[Said, ...] = ()
+    is_log_truncated: bool = False  # older messages were left out
 
 
 class SendReply(Command, frozen=True, kw_only=True, omit_defaults=True, tag="SendReply"):
@@ -128,6 +130,7 @@ class WriteRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     workspace: str
     event: ThreadEvent
     log: tuple[Said, ...] = ()
+    is_log_truncated: bool = False
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
