@@ -1,0 +1,134 @@
+"""`python -m ingest`: the door as a process.
+
+Owns: the wiring, the exit codes, and the sentences for what keeps the door shut.
+Exit codes: 0 stopped as told, 1 failed, 2 settings to mend, 3 no broker.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from socket import socket
+from typing import Final
+
+import uvloop
+
+from ingest.app import create_app
+from ingest.endpoint import Clock, Door, Limits
+from ingest.health import Health
+from ingest.metrics import Metrics
+from ingest.publisher import Publisher
+from ingest.server import DoorServer, bound_socket
+from ingest.sources import OpenSource, open_sources
+from schemas.cluster import check_cluster, producer_config
+from schemas.directory import parse_directory
+from schemas.errors import ClusterMismatch, SettingsError, Transient
+from schemas.logs import setup_logging
+from schemas.settings import Settings, load_settings
+from schemas.topics import Topic
+
+# A broker on the same machine needs seconds to start; whoever supervises us tries again after.
+BROKER_WAIT_S: Final = 60.0
+BROKER_PAUSE_S: Final = 1.0
+
+log = logging.getLogger("ingest")
+
+
+def main() -> int:
+    """Open the door and keep it open until told to stop; the process's exit code."""
+    setup_logging("ingest")
+    try:
+        settings = load_settings()
+        sources = open_sources(parse_directory(_config_text(settings)), os.environ)
+    except SettingsError as error:
+        return _shut(2, *error.problems)
+    try:
+        sock = bound_socket(settings.listen_host, settings.listen_port)
+    except OSError as error:
+        where = f"{settings.listen_host}:{settings.listen_port}"
+        return _shut(1, f"{where} cannot be opened: {error.strerror}; set ONEREPLY_LISTEN_PORT")
+    with sock:
+        try:
+            _wait_for_cluster(settings)
+        except ClusterMismatch as error:
+            return _shut(1, *error.differences)
+        except Transient as error:
+            return _shut(3, str(error))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_serve(settings, sources, sock))
+
+
+async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socket) -> int:
+    deadline = timedelta(milliseconds=settings.publish_deadline_ms)
+    body_deadline = timedelta(milliseconds=settings.body_deadline_ms)
+    publisher = Publisher(
+        producer_config(settings),
+        topic=settings.shape().name(Topic.INBOUND_EVENTS),
+        deadline=deadline,
+    )
+    clock, metrics = Clock(), Metrics()
+    door = Door(
+        sources,
+        publisher.publish,
+        limits=Limits(
+            body_bytes=settings.max_body_bytes,
+            body_deadline=body_deadline,
+            in_hand=settings.max_concurrent_requests,
+        ),
+        clock=clock,
+        metrics=metrics,
+    )
+    metrics.watch("in_hand", "Deliveries being worked on.", read=door.in_hand)
+    metrics.watch("waiting_records", "Records without the broker's word.", read=publisher.waiting)
+    health = Health(publisher.is_reachable, metrics=metrics, steady_s=clock.steady_s)
+    server = DoorServer(create_app(door, health), sock, grace=body_deadline + deadline)
+
+    stopper = asyncio.create_task(_stop_on_failure(publisher, server))
+    await server.run_until_stopped()  # the answers in hand are out when this returns
+    stopper.cancel()
+    unacked = await publisher.close(deadline)
+    log.info("door closed", extra={"unacked_records": unacked})
+    return 1 if publisher.failed.is_set() else 0
+
+
+async def _stop_on_failure(publisher: Publisher, server: DoorServer) -> None:
+    await publisher.failed.wait()
+    server.stop()
+
+
+def _wait_for_cluster(settings: Settings) -> None:
+    """Return when the cluster is there and as declared. Raises ClusterMismatch or Transient."""
+    servers = producer_config(settings)["bootstrap.servers"]
+    give_up_at_s = time.monotonic() + BROKER_WAIT_S
+    while True:
+        try:
+            return check_cluster(settings)
+        except Transient:
+            if time.monotonic() >= give_up_at_s:
+                raise
+            log.warning("waiting for the broker", extra={"servers": servers})
+        time.sleep(BROKER_PAUSE_S)
+
+
+def _config_text(settings: Settings) -> str:
+    path = Path(settings.config_file)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingsError(
+            [f"{path} cannot be read: {why}; ONEREPLY_CONFIG_FILE names the file with the sources"]
+        ) from error
+
+
+def _shut(code: int, *problems: str) -> int:
+    for problem in problems:
+        sys.stderr.write(f"{problem}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

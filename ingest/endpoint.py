@@ -1,0 +1,163 @@
+"""One delivery: bounded, verified, named, stored, and only then answered.
+
+Owns: the order of these steps, and one outcome counted for each delivery.
+May not: parse anything before it is verified, or answer before the broker has.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from ingest.answers import Message, Reason, TurnedAway, accepted, turned_away
+from ingest.body import ClientGone, read_body
+from ingest.keys import named
+from ingest.metrics import UNKNOWN, Metrics
+from ingest.records import Circumstances, Inbound, inbound
+from ingest.signatures import Headers
+from ingest.sources import OpenSource
+
+# A sender's own headers come to about 1 kB in 15; proxies add some.
+MAX_HEADERS: Final = 100
+MAX_HEADER_BYTES: Final = 32 * 1024
+
+Publish = Callable[[Inbound], Awaitable[None]]
+
+log = logging.getLogger(__name__)
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """The two clocks: what time it is, and how much time passes."""
+
+    wall_s: Callable[[], float] = time.time
+    steady_s: Callable[[], float] = time.monotonic
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of this process the deliveries may take."""
+
+    body_bytes: int
+    body_deadline: timedelta
+    in_hand: int
+
+
+class Door:
+    """An ASGI application for the path of one source, named `source` by the route."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, OpenSource],
+        publish: Publish,
+        *,
+        limits: Limits,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self._sources = sources
+        self._publish = publish
+        self._limits = limits
+        self._clock = clock
+        self._metrics = metrics
+        self._in_hand = 0
+        self._accepted = {
+            name: accepted(source.settings.accepted_status) for name, source in sources.items()
+        }
+
+    def in_hand(self) -> int:
+        """How many deliveries are being worked on."""
+        return self._in_hand
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one delivery and answer it."""
+        try:
+            start, body = await self._answer(scope, receive)
+        except ClientGone:
+            return
+        await send(dict(start))
+        await send(dict(body))
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[Message, Message]:
+        name: str = scope["path_params"]["source"]
+        source = self._sources.get(name)
+        if source is None:
+            return self._settled(UNKNOWN, TurnedAway(Reason.UNKNOWN_SOURCE))
+        if self._in_hand >= self._limits.in_hand:
+            return self._settled(name, TurnedAway(Reason.BUSY))
+        self._in_hand += 1
+        try:
+            await self._take(source, scope, receive)
+        except TurnedAway as error:
+            return self._settled(name, error)
+        except ClientGone:
+            self._metrics.settled(name, "sender-gone")
+            raise
+        finally:
+            self._in_hand -= 1
+        self._metrics.settled(name, "accepted")
+        return self._accepted[name]
+
+    async def _take(self, source: OpenSource, scope: Scope, receive: Receive) -> None:
+        """Return once the delivery's event is durable. Raises TurnedAway or ClientGone."""
+        headers = _headers(scope)
+        _check_head(scope["method"], headers, self._limits.body_bytes)
+        body = await read_body(  # I1: every byte, and no more than the limit
+            receive,
+            limit_bytes=self._limits.body_bytes,
+            deadline=self._limits.body_deadline,
+        )
+        now_s, steady_s = self._clock.wall_s(), self._clock.steady_s()
+        verifier = await source.verifier(steady_s)
+        delivery_id = verifier.verify(headers, body, now_s=now_s)  # I2: it is who it says
+        source.take_token(steady_s)  # after I2, or a forger could use up the sender's rate
+        event = named(body, source=source.name, rules=source.rules, inboxes=source.inboxes)  # I3
+        record = inbound(
+            event,
+            body,
+            of=Circumstances(
+                source=source.name,
+                provider=source.settings.provider,
+                proves=source.scheme.proves,
+                received_at_ms=int(now_s * 1000),
+                delivery_id=delivery_id,
+                traceparent=headers.get(b"traceparent", b""),
+            ),
+        )
+        await self._publish(record)  # I4: the broker has it; I5 is the answer, and then the sender
+        self._metrics.acked(self._clock.steady_s() - steady_s)  # forgets the event
+
+    def _settled(self, source: str, error: TurnedAway) -> tuple[Message, Message]:
+        self._metrics.settled(source, error.reason)
+        log.warning("delivery turned away", extra={"source": source, "reason": str(error.reason)})
+        return turned_away(error)
+
+
+def _headers(scope: Scope) -> Headers:
+    """The request's headers by name, repeated ones joined. Raises TurnedAway for too many."""
+    given: list[tuple[bytes, bytes]] = scope["headers"]
+    headers: dict[bytes, bytes] = {}
+    size_bytes = 0
+    for name, value in given:
+        size_bytes += len(name) + len(value)
+        headers[name] = headers[name] + b", " + value if name in headers else value
+    if len(given) > MAX_HEADERS or size_bytes > MAX_HEADER_BYTES:
+        raise TurnedAway(Reason.HEADERS_TOO_LARGE)
+    return headers
+
+
+def _check_head(method: str, headers: Headers, limit_bytes: int) -> None:
+    """Return when the body is worth reading. Raises TurnedAway."""
+    if method != "POST":
+        raise TurnedAway(Reason.WRONG_METHOD)
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise TurnedAway(Reason.COMPRESSED)
+    # No type at all is for the receiver to judge (RFC 9110 8.3), and the parser is strict.
+    kind = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
+    if kind != b"application/json" and not kind.endswith(b"+json"):
+        raise TurnedAway(Reason.WRONG_TYPE)
+    declared = headers.get(b"content-length", b"")
+    if declared.isdigit() and int(declared[:20]) > limit_bytes:
+        raise TurnedAway(Reason.BODY_TOO_LARGE)
