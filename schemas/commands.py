@@ -149,7 +149,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a reply: sent, refused, held, uncertain, given-up. Holds no content."""
+    """What came of a reply: sent, refused, held, uncertain, given-up. Holds no content.
+
+    `hold_number` and `text_hash` are what a person's decision on a held reply must name.
+    """
 
     reply_key: ReplyKey
     inbox_id: InboxId
@@ -157,6 +160,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: str
     at_ms: int
     attempts: int = 0
+    hold_number: int = 0
+    text_hash: str | None = None
     provider_message_id: str | None = None
     provider_thread_id: str | None = None
     reason: str | None = None
