@@ -4,7 +4,7 @@ Owns: for each provider, the one member that is the event's id and where its inb
 May not: use anything unsigned, or look at more of a payload than this.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -28,21 +28,32 @@ _MENDED: Final = "\ufffd"
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one provider's payload says what. `holders`: by type, the object with the inbox."""
+    """Where one provider's payload says what.
+
+    `holders`: for the types we know, the member with the object that names the inbox.
+    `mail_types`: those that are mail in an inbox, and so must name it.
+    """
 
     type_member: str
     id_member: str
     inbox_member: str
     holders: Mapping[str, str]
-    mail_prefix: str
-    inbox_prefix: str
+    mail_types: frozenset[str]
 
+
+_AGENTMAIL_MAIL: Final = (
+    "message.received",
+    "message.received.spam",
+    "message.received.blocked",
+    "message.received.unauthenticated",
+)
 
 AGENTMAIL: Final = Rules(
     type_member="event_type",
     id_member="event_id",
     inbox_member="inbox_id",
     holders={
+        **dict.fromkeys(_AGENTMAIL_MAIL, "message"),
         "message.sent": "send",
         "message.delivered": "delivery",
         "message.bounced": "bounce",
@@ -50,9 +61,7 @@ AGENTMAIL: Final = Rules(
         "message.rejected": "reject",
         "message.opened": "open",
     },
-    # Every kind of received mail (spam, blocked, ...) stands in `message`, and has an inbox.
-    mail_prefix="message.received",
-    inbox_prefix="message.",
+    mail_types=frozenset(_AGENTMAIL_MAIL),
 )
 
 RULES: Final[Mapping[str, Rules]] = {"agentmail": AGENTMAIL}
@@ -113,23 +122,26 @@ def _event_key(source: SourceName, event_id: EventId) -> EventKey:
 def _inbox(
     found: members.Members, event_type: str, *, rules: Rules, inboxes: frozenset[str]
 ) -> InboxId | None:
-    """The inbox that the event is about, one of these. Received mail must have one.
+    """The inbox that the event is about, which must be one of these. Mail must name one.
 
-    A fact without a usable inbox is kept like any type that we do not know: it answers nothing.
+    Whatever else names none is kept, like any type that we do not know: it answers nothing.
     """
-    if not event_type.startswith(rules.inbox_prefix):
-        return None
-    given = _inbox_given(found, event_type, rules)
-    inbox_id = None if given is None else canonical_id(given)
-    if inbox_id is None and event_type.startswith(rules.mail_prefix):
+    inbox_id = next(_inboxes_given(found, event_type, rules), None)
+    if inbox_id is None and event_type in rules.mail_types:
         raise TurnedAway(Reason.NO_INBOX)
     if inbox_id is not None and inbox_id not in inboxes:
         raise TurnedAway(Reason.WRONG_WORKSPACE)
     return None if inbox_id is None else InboxId(inbox_id)
 
 
-def _inbox_given(found: members.Members, event_type: str, rules: Rules) -> str | None:
-    holder = found.get(rules.holders.get(event_type, "message"))
-    if holder is None or bytes(holder)[:1] != b"{":
-        return None
-    return members.string(members.members(holder), rules.inbox_member)
+def _inboxes_given(found: members.Members, event_type: str, rules: Rules) -> Iterator[str]:
+    """The inboxes in the object where they belong, then, but for mail, in any other object."""
+    holder = found.get(rules.holders.get(event_type, ""))
+    places = [] if holder is None else [holder]
+    if event_type not in rules.mail_types:
+        places += found.values()
+    for place in places:
+        if memoryview(place)[:1].tobytes() == b"{":
+            given = members.string(members.members(place), rules.inbox_member)
+            if given is not None and (inbox_id := canonical_id(given)) is not None:
+                yield inbox_id

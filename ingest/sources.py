@@ -22,6 +22,8 @@ from schemas.keys import SourceName, canonical_id
 # a delivery.
 RECHECK_S: Final = 1.0
 
+NO_SOURCE: Final = "onereply.toml: no source is configured, so nobody could come in"
+
 log = logging.getLogger(__name__)
 
 
@@ -83,7 +85,7 @@ def open_sources(directory: Directory, environ: Mapping[str, str]) -> dict[str, 
     if problems := secret_problems(directory, environ):
         raise SettingsError(problems)
     if not directory.sources:
-        raise SettingsError(["onereply.toml: no source is configured, so nobody could come in"])
+        raise SettingsError([NO_SOURCE])
     return {
         name: OpenSource(
             name,
