@@ -9,18 +9,20 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from ops.standin import control, hooks_api, reads, sends, steering
 from ops.standin.control_requests import Control, controlled
 from ops.standin.deliver import Deliverer
-from ops.standin.faults import Operation
+from ops.standin.faults import Kind, Operation
 from ops.standin.operations import Operate, endpoint
 from ops.standin.post import HttpPost
 from ops.standin.refusals import ApiError, on_api_error, on_no_route, on_wrong_method
 from ops.standin.standin import Standin
 from ops.standin.state import State
-from ops.standin.wire import EncodedRoute
+from ops.standin.wire import EncodedRoute, json_response
 
 INBOX: Final = "/v0/inboxes/{inbox_id}"
 MESSAGE: Final = INBOX + "/messages/{message_id}"
@@ -42,6 +44,7 @@ OPERATIONS: Final[tuple[tuple[str, str, Operation, Operate], ...]] = (
     ("DELETE", WEBHOOK, Operation.WEBHOOKS, hooks_api.remove_webhook),
 )
 
+# What each gives stands in its docstring; GET /_standin shows them all.
 CONTROLS: Final[tuple[tuple[str, str, Control], ...]] = (
     ("GET", "health", control.health),
     ("POST", "inboxes", control.open_inbox),
@@ -95,4 +98,16 @@ def _routes(standin: Standin) -> list[BaseRoute]:
         EncodedRoute(f"/_standin/{name}", controlled(standin, act), methods=[method])
         for method, name, act in CONTROLS
     ]
-    return [*operations, *controls]
+    index = EncodedRoute("/_standin", controlled(standin, show_controls), methods=["GET"])
+    return [*operations, *controls, index]
+
+
+async def show_controls(standin: Standin, _request: Request) -> Response:
+    """Every control and what it gives, the counts to wait for, and the kinds of fault."""
+    controls = [
+        {"method": method, "path": f"/_standin/{name}", "gives": (act.__doc__ or "").strip()}
+        for method, name, act in CONTROLS
+    ]
+    return json_response(
+        {"controls": controls, "counts": tuple(standin.counts()), "faults": tuple(Kind)}
+    )

@@ -21,7 +21,8 @@ from ops.standin.waits import Signals
 
 MAX_PENDING: Final = 10_000
 KEPT: Final = 100_000
-KEPT_EVENTS: Final = 10_000
+# Told events, kept so that they can be told again in their first bytes.
+KEPT_EVENT_BYTES: Final = 64 * 1024 * 1024
 # Enough to fill two cores, few enough that a slow endpoint does not use up the sockets.
 AT_ONCE: Final = 32
 SUCCESS: Final = 2  # the hundreds of a status
@@ -93,6 +94,7 @@ class Deliverer:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._events: OrderedDict[str, Event] = OrderedDict()
+        self._event_bytes = 0
         self._records: OrderedDict[int, Delivery] = OrderedDict()
         self._started = 0
         self.refused = 0
@@ -104,9 +106,7 @@ class Deliverer:
 
         An event that was told before is told again in its first bytes, as the provider does.
         """
-        first_told = self._events.setdefault(event.event_id, event)
-        if len(self._events) > KEPT_EVENTS:
-            self._events.popitem(last=False)
+        first_told = self._first_told(event)
         for webhook in webhooks:
             if len(self._tasks) >= MAX_PENDING:
                 self.dropped += 1
@@ -126,8 +126,20 @@ class Deliverer:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._events.clear()
+        self._event_bytes = 0
         self._records.clear()
         self.refused = self.settled = self.dropped = 0
+
+    def _first_told(self, event: Event) -> Event:
+        known = self._events.get(event.event_id)
+        if known is not None:
+            return known
+        self._events[event.event_id] = event
+        self._event_bytes += len(event.body)
+        while self._event_bytes > KEPT_EVENT_BYTES:
+            _, oldest = self._events.popitem(last=False)
+            self._event_bytes -= len(oldest.body)
+        return event
 
     async def _run(self, event: Event, webhook: Webhook, *, waits: tuple[timedelta, ...]) -> None:
         self._started += 1

@@ -4,10 +4,10 @@ Owns: which event a message leads to, and its id.
 May not: deliver by itself, or tell twice under two ids.
 """
 
-from hashlib import sha256
 from typing import Any, Final
 
 from ops.standin.deliver import Event, Policy
+from ops.standin.idempotency import fingerprint_of
 from ops.standin.messages import Message, as_json, thread_item
 from ops.standin.payload_parts import event
 from ops.standin.payloads import to_body
@@ -22,8 +22,8 @@ ECHOES: Final = {"message.sent": "send", "message.delivered": "delivery"}
 
 def event_id_of(event_type: str, message: Message) -> str:
     """The same event of the same message has the same id, however often it is told."""
-    parts = (event_type, message.inbox_id, message.message_id)
-    return f"evt_{sha256(chr(10).join(parts).encode()).hexdigest()[:32]}"
+    named = fingerprint_of(event_type, message.inbox_id, message.message_id, body=b"")
+    return f"evt_{named[:32]}"
 
 
 def tell_received(

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from ops.standin.entries import Entry
+from ops.standin.entries import Entry, Reset
 
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -72,7 +72,13 @@ class FileJournal:
         self._file.truncate(whole)
 
     def append(self, entry: Entry) -> None:
-        """Return once the system has the whole line. Raises StateFileFull and keeps no part."""
+        """Return once the system has the whole line. Raises StateFileFull and keeps no part.
+
+        A reset empties the file: nothing before it counts, and so the file cannot grow for ever.
+        """
+        if isinstance(entry, Reset):
+            self._file.truncate(0)
+            return
         line = _ENCODER.encode(entry) + b"\n"
         before = os.fstat(self._file.fileno()).st_size
         try:

@@ -14,6 +14,8 @@ from typing import IO, Final
 
 import msgspec
 
+from ops.standin.mailbox import Limits
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 # Measured 0.5 s alone; a loaded machine with two cores may take ten times as long.
 START_PATIENCE_SECONDS: Final = 20.0
@@ -52,10 +54,14 @@ class Running:
 
 @contextmanager
 def running(
-    *, port: int = 0, state: Path | None = None, inboxes: tuple[str, ...] = ()
+    *,
+    port: int = 0,
+    state: Path | None = None,
+    inboxes: tuple[str, ...] = (),
+    max_messages: int = Limits().messages,
 ) -> Iterator[Running]:
     """A stand-in that listens, for as long as the block lasts."""
-    options = ["--port", str(port)]
+    options = ["--port", str(port), "--max-messages", str(max_messages)]
     options += [] if state is None else ["--state", str(state)]
     for inbox_id in inboxes:
         options += ["--inbox", inbox_id]

@@ -138,6 +138,26 @@ def test_replies_are_counted_by_answered_message(api: httpx.Client) -> None:
     assert counts == {INBOX: {"<m1@y.example>": 2, "<m2@y.example>": 1}}
 
 
+def test_every_control_says_what_it_gives(api: httpx.Client) -> None:
+    """The control side is its own manual."""
+    controls = api.get("/_standin").json()["controls"]
+
+    assert [each["path"] for each in controls if not each["gives"]] == []
+    assert {"/_standin/wait", "/_standin/mailbox"} <= {each["path"] for each in controls}
+
+
+def test_full_mailbox_refuses_with_507() -> None:
+    """A limit answers clearly instead of growing until the machine gives up."""
+    with running(max_messages=2) as standin, client_of(standin.url) as api:
+        received(api)
+        statuses = [reply(api, key=key).status_code for key in ("one", "two", "one")]
+        mail = {"message": {"inbox_id": INBOX}}
+        inbound = api.post("/_standin/inbound", json={"mails": [mail]})
+
+    assert statuses == [200, 507, 200]
+    assert (inbound.status_code, inbound.json()["code"]) == (507, "mailbox_full")
+
+
 def test_killed_provider_keeps_mail_and_keys(tmp_path: Path) -> None:
     """A provider that forgot its keys would send twice; the state file keeps them."""
     state = tmp_path / "standin.jsonl"

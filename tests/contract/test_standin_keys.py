@@ -85,6 +85,17 @@ def test_key_in_flight_is_the_same_conflict(api: httpx.Client, provider: Running
     assert (before, len(mails(api))) == ([], 1)
 
 
+def test_requests_at_once_under_one_key_make_one_mail(api: httpx.Client, provider: Running) -> None:
+    """Two senders that both think it is their turn are folded into one (providers.md 1.6)."""
+    received(api)
+    with ThreadPoolExecutor(8) as pool, client_of(provider.url) as many:
+        answers = list(pool.map(lambda _: reply(many, key="k"), range(40)))
+
+    accepted = {each.json()["message_id"] for each in answers if each.is_success}
+    assert {mail["message_id"] for mail in mails(api)} == accepted
+    assert len(accepted) == 1
+
+
 @pytest.mark.parametrize(
     "key",
     [b"", b"a b", b"a/b", "é".encode(), b"k" * 257],
