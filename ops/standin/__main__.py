@@ -44,7 +44,7 @@ def main(*, port: int, state: Path | None, inboxes: tuple[str, ...], max_message
     except StateFileError as error:
         sys.exit(f"stand-in provider: {error}")
     except OSError as error:
-        sys.exit(f"stand-in provider: port {port}: {error.strerror}")
+        sys.exit(f"stand-in provider: {error.filename or f'port {port}'}: {error.strerror}")
 
 
 main()
