@@ -20,7 +20,7 @@ from ops.kafka.cluster import (
     stop_cluster,
     store_plan,
 )
-from ops.kafka.errors import AlreadyRunning, BrokerAway, plain_words
+from ops.kafka.errors import AlreadyRunning, BrokerAway, plain_words, require_room
 from ops.kafka.install import install
 from ops.kafka.jvm import Jvm
 from ops.kafka.locks import alone
@@ -91,6 +91,7 @@ class LocalKafka:
         ):
             if running(self.data_dir):
                 raise AlreadyRunning(f"The Kafka in {self.data_dir} runs already.")
+            require_room(self.data_dir)
             given = self._given_ports()
             jvm = install(self._install_dir, teller=self._teller)
             self.java = str(jvm.java)

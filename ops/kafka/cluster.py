@@ -19,8 +19,10 @@ from ops.kafka.process import BrokerProcess, find_process
 from ops.kafka.properties import HOST, ClusterPlan, NodeAddress
 from ops.kafka.ready import brokers_seen
 
-# The controllers of three nodes that end together wait 5 s for each other.
 STOP_DEADLINE_S: Final = 30.0
+# Nodes that end together wait 5 s for each other's controllers; one that is left without a majority
+# by then would wait for minutes, and is killed.
+STOP_TOGETHER_DEADLINE_S: Final = 12.0
 STATUS_DEADLINE_S: Final = 3.0
 
 
@@ -148,8 +150,9 @@ def stop_cluster(data_dir: Path) -> list[int]:
     processes = running(data_dir)
     for process in processes:
         process.terminate()
+    deadline_s = STOP_DEADLINE_S if len(processes) == 1 else STOP_TOGETHER_DEADLINE_S
     with ThreadPoolExecutor(max(1, len(processes))) as pool:
-        is_gone = list(pool.map(lambda each: each.wait(STOP_DEADLINE_S), processes))
+        is_gone = list(pool.map(lambda each: each.wait(deadline_s), processes))
     killed = [each for each, gone in zip(processes, is_gone, strict=True) if not gone]
     for process in killed:
         process.kill()

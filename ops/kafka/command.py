@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -119,9 +120,15 @@ def start(data_dir: Path, **options: Any) -> None:
         except AlreadyRunning:
             _tell_running(data_dir, port=port, as_json=options["as_json"])
             return
-        _tell_started(broker, time.monotonic() - began, as_json=options["as_json"])
-        if lifetime is Lifetime.OWNED:
-            _stay(broker)
+        tell = partial(_tell_started, broker, as_json=options["as_json"])
+        if lifetime is Lifetime.DETACHED:
+            tell(time.monotonic() - began)
+            return
+        with _ended_on_signal(broker):
+            tell(time.monotonic() - began)
+            while True:
+                time.sleep(LOOK_S)
+                broker.require_running()
 
 
 @kafka.command()
@@ -202,11 +209,10 @@ def _tell_running(data_dir: Path, *, port: int, as_json: bool) -> None:
         raise _Failed("Stop it with: onereply kafka stop")
 
 
-def _stay(broker: LocalKafka) -> None:
+@contextmanager
+def _ended_on_signal(broker: LocalKafka) -> Iterator[None]:
     try:
-        while True:
-            time.sleep(LOOK_S)
-            broker.require_running()
+        yield
     except SystemExit:
         click.echo("Stopping Kafka ...", err=True)
         for pid in broker.stop():

@@ -5,6 +5,7 @@ May not: start, stop or download anything.
 """
 
 import errno
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,9 @@ from schemas.errors import Permanent, Transient
 
 DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_RIGHT: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+# Jars and the cache for a quick start take 115 MB; a log that cannot grow ends the broker.
+ROOM_MB: Final = 300
 
 
 class BrokerAway(Transient):
@@ -30,6 +34,15 @@ class JarRefused(Permanent):
 
 class ClusterRefused(Permanent):
     """The folder holds another cluster than the one that is asked for."""
+
+
+def require_room(folder: Path) -> None:
+    """Return when the folder's disk has room for a start. Raises BrokerAway."""
+    free_mb = shutil.disk_usage(folder).free // 1_000_000
+    if free_mb < ROOM_MB:
+        raise BrokerAway(
+            f"The disk that holds {folder} has {free_mb} MB left; Kafka needs {ROOM_MB} MB."
+        )
 
 
 @contextmanager

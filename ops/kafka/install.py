@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ops.kafka.aot import ready_cache
 from ops.kafka.download import download
+from ops.kafka.errors import require_room
 from ops.kafka.jars import SIZE_MB, Jar, check_jars, kafka_version, locked_jars, missing_jars
 from ops.kafka.java import find_java
 from ops.kafka.jvm import Jvm, class_path
@@ -26,6 +27,7 @@ def install(folder: Path, *, teller: Teller) -> Jvm:
     jar_folder = folder / "jars"
     jvm = Jvm(java=java, class_path=class_path(jars, jar_folder))
     with alone(folder / "install.lock", teller=teller, work="installing Kafka"):
+        require_room(folder)
         _have_jars(jars, jar_folder, teller=teller)
         check_jars(jars, jar_folder)
         cache = ready_cache(jvm, jars, folder=folder, teller=teller)
