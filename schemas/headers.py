@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = tuple[tuple[str, bytes | None], ...]
 
 CE_ID: Final = "ce_id"
 CE_SOURCE: Final = "ce_source"
@@ -53,7 +53,7 @@ def envelope(ce_type: str, ce_id: str, **fields: str) -> Headers:
 def iso_time(occurred_at_ns: int) -> str:
     """RFC 3339, UTC, nanoseconds kept: what `ce_time` carries."""
     seconds, nanoseconds = divmod(occurred_at_ns, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanoseconds:09d}Z"
+    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{nanoseconds:09d}Z"
 
 
 def header(headers: Iterable[tuple[str, bytes | None]], name: str) -> str | None:

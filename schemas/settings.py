@@ -46,7 +46,6 @@ class Settings(BaseSettings):
     config_file: str = Field("onereply.toml", description="Sources, inboxes, routes, accounts.")
     listen_host: str = Field("127.0.0.1", description="Address of the door.")
     listen_port: int = Field(8080, ge=0, le=65535, description="Port of the door; 0: a free one.")
-    metrics_port: int = Field(0, ge=0, le=65535, description="Prometheus of a stage; 0: none.")
 
     # -- door
     max_body_bytes: int = Field(

@@ -40,7 +40,7 @@ class Output(NamedTuple):
     """A record to write. `mark` travels downstream with whatever a replay causes."""
 
     topic: Topic
-    key: str
+    key: str | bytes
     value: bytes | None
     headers: Headers = ()
     mark: str | None = None

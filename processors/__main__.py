@@ -1,0 +1,101 @@
+"""Runs one stage in this process: `python -m processors STAGE`.
+
+Exit codes: 0 stopped, 1 the cluster is not ours to use or a bug, 2 settings, 3 something is away,
+4 another process has this worker's name, 5 records are missing and a person must decide.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from schemas.logs import setup_logging
+
+from processors.runtime.clock import boot_s
+from processors.runtime.offsets import OffsetGone
+from processors.runtime.stage import Stage
+from processors.runtime.steps import steps_from
+from processors.runtime.transactions import Fenced
+from processors.runtime.worker import Worker
+from schemas.cluster import check_cluster
+from schemas.directory import Directory, parse_directory
+from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transient
+from schemas.settings import Settings, load_settings
+
+LOG = logging.getLogger("onereply")
+
+STAGES: Final = ("dedupe", "fetch", "reorder", "decide", "send")
+EXIT_CODES: Final[dict[type[OneReplyError], int]] = {
+    ClusterMismatch: 1,
+    SettingsError: 2,
+    Transient: 3,
+    Fenced: 4,
+    OffsetGone: 5,
+}
+BROKER_WAIT_S: Final = 60.0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the stage that the arguments name, until SIGTERM or SIGINT; the exit code."""
+    if len(arguments) != 1 or arguments[0] not in (*STAGES, "write"):
+        sys.stderr.write(f"usage: python -m processors {'|'.join(STAGES)}|write\n")
+        return 2
+    setup_logging(arguments[0])
+    try:
+        return run(arguments[0])
+    except OneReplyError as error:
+        for line in str(error).splitlines():
+            LOG.error("stage stopped", extra={"stage": arguments[0], "reason": line})  # noqa: TRY400  # the sentence says it; a trace would not
+        return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
+
+
+def run(name: str) -> int:
+    """Run one stage with the settings of this environment. Raises OneReplyError."""
+    settings = load_settings()
+    directory = read_directory(settings)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    wait_for_cluster(settings, stopping)
+    if name == "write":
+        result: int = import_module("processors.write").run(settings, directory)
+        return result
+    build: Callable[[Settings, Directory], Stage] = import_module(f"processors.{name}").build
+    steps = steps_from(os.environ.get("ONEREPLY_HALT_AT"))
+    Worker(build(settings, directory), settings, steps).run(stopping.is_set)
+    LOG.info("stage stopped", extra={"stage": name, "reason": "told to"})
+    return 0
+
+
+def read_directory(settings: Settings) -> Directory:
+    """The sources, inboxes and accounts of this installation. Raises SettingsError."""
+    try:
+        return parse_directory(Path(settings.config_file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError([f"ONEREPLY_CONFIG_FILE: {error}"]) from error
+
+
+def wait_for_cluster(settings: Settings, stopping: threading.Event) -> None:
+    """Return once the cluster answers and is as declared.
+
+    Raises Transient when it stays away for a minute, ClusterMismatch when it differs.
+    """
+    deadline = boot_s() + BROKER_WAIT_S
+    while not stopping.is_set():
+        try:
+            return check_cluster(settings)
+        except Transient as error:
+            if boot_s() > deadline:
+                raise
+            LOG.warning("broker awaited", extra={"reason": str(error)})
+            stopping.wait(1)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

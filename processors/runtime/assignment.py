@@ -1,0 +1,300 @@
+"""Which partitions are ours, and what each needs before it is live.
+
+A partition is new (given by the group), restoring (its changelog is read), or live. Only live ones
+are processed; the others are paused, and records of theirs that come anyway are dropped, because
+going live seeks to where the partition really stands.
+
+Owns: opening and closing stores, and the rebalance callbacks. They run inside a poll, when no
+transaction is open, so a revoked partition is settled by the time they are called.
+May not: decide or produce.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from processors.runtime.clock import wall_ms
+from processors.runtime.offsets import NO_OFFSET, Asked, start_of
+from processors.runtime.partition import Partition
+from processors.runtime.restore import Restore
+from processors.runtime.rows import FORMAT, POSITION_KEY, PositionRow, StoreMeta, position_of
+from processors.runtime.store import Store, StoreCache, empty_store, open_store
+from schemas.errors import ClusterMismatch
+from schemas.settings import Settings
+from schemas.topics import TOPICS, Topic
+
+LOG = logging.getLogger("onereply.assignment")
+
+ASK_DEADLINE_S: Final = 10.0
+RESTORE_SLICE_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a stage stands on: its topics on this cluster, and their ids."""
+
+    stage: str
+    cluster_id: str
+    input: str
+    input_id: str
+    changelog: str
+    changelog_id: str
+    state_dir: Path
+
+
+@dataclass(slots=True)
+class Opening:
+    """A partition on its way to being live."""
+
+    epoch: int
+    committed: int
+    metadata: str
+    store: Store
+    restore: Restore
+
+
+class Assignment:
+    """The partitions that the group gave to this worker."""
+
+    def __init__(self, settings: Settings, ground: Ground, client: AdminClient) -> None:
+        self._settings = settings
+        self._ground = ground
+        self._admin = client
+        self._cache = StoreCache(settings.store_cache_bytes)
+        self._epoch = 0
+        self._new: dict[int, int] = {}
+        self._opening: dict[int, Opening] = {}
+        self._waiting: dict[int, str] = {}
+        self._was_settled = True
+        self.live: dict[int, Partition] = {}
+
+    # -- the group's callbacks
+
+    def on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Take partitions over, paused until they are live."""
+        places = [TopicPartition(each.topic, each.partition, 0) for each in partitions]
+        consumer.incremental_assign(places)
+        if places:
+            consumer.pause(places)
+        for each in partitions:
+            self._epoch += 1
+            self._new[each.partition] = self._epoch
+        self._was_settled = False
+
+    def on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Give partitions back, their stores closed. Nothing of theirs is in hand."""
+        for each in partitions:
+            self._drop(each.partition)
+        consumer.incremental_unassign(partitions)
+        LOG.info(
+            "partitions revoked", extra={"partitions": sorted(p.partition for p in partitions)}
+        )
+
+    def on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Partitions went to somebody else while this worker was silent."""
+        LOG.warning(
+            "partitions lost", extra={"partitions": sorted(p.partition for p in partitions)}
+        )
+        self.on_revoke(consumer, partitions)
+
+    def _drop(self, number: int) -> None:
+        self._new.pop(number, None)
+        if (opening := self._opening.pop(number, None)) is not None:
+            opening.restore.close()
+            opening.store.close()
+        if (partition := self.live.pop(number, None)) is not None:
+            partition.store.close()
+
+    def close(self) -> None:
+        """Close every store that is still open."""
+        for number in [*self.live, *self._opening]:
+            self._drop(number)
+
+    # -- on the way to live
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every partition of ours is live."""
+        return not self._new and not self._opening
+
+    def advance(self, consumer: Consumer, on_live: Callable[[Partition], None]) -> None:
+        """Do a slice of what new partitions need. Raises where a person must act."""
+        for number in list(self._new):
+            self._open(consumer, number)
+        for number, opening in list(self._opening.items()):
+            if not opening.restore.step(RESTORE_SLICE_S):
+                continue
+            try:
+                partition = self._go_live(consumer, number, opening)
+            except KafkaException as error:
+                self._note_wait(number, error)
+                continue
+            opening.restore.close()
+            del self._opening[number]
+            self.live[number] = partition
+            on_live(partition)
+        if self.is_settled and not self._was_settled:
+            self._was_settled = True
+            LOG.info(
+                "stage live",
+                extra={"stage": self._ground.stage, "partitions": sorted(self.live)},
+            )
+
+    def _open(self, consumer: Consumer, number: int) -> None:
+        try:
+            # Committed offsets first, and stable: a transaction that is still open may move them.
+            committed = consumer.committed(
+                [TopicPartition(self._ground.input, number)], timeout=ASK_DEADLINE_S
+            )[0]
+            end = self._changelog_end(number)
+        except KafkaException as error:
+            self._note_wait(number, error)
+            return
+        epoch = self._new.pop(number)
+        store, meta = self._store(number)
+        place = TopicPartition(self._ground.changelog, number, end)
+        self._opening[number] = Opening(
+            epoch=epoch,
+            committed=committed.offset,
+            metadata=committed.metadata or "",
+            store=store,
+            restore=Restore(self._settings, store, place=place, meta=meta),
+        )
+
+    def _note_wait(self, number: int, error: KafkaException) -> None:
+        """The broker cannot say yet: the partition is tried again with the next poll."""
+        reason = error.args[0].name()
+        if self._waiting.get(number) != reason:
+            self._waiting[number] = reason
+            LOG.info(
+                "partition waits for the broker", extra={"partition": number, "reason": reason}
+            )
+
+    def _changelog_end(self, number: int) -> int:
+        place = TopicPartition(self._ground.changelog, number)
+        asked = self._admin.list_offsets(
+            {place: OffsetSpec.latest()},  # type: ignore[no-untyped-call]  # the library types it not
+            isolation_level=IsolationLevel.READ_UNCOMMITTED,
+            request_timeout=ASK_DEADLINE_S,
+        )
+        end: int = asked[place].result().offset
+        return end
+
+    def _store(self, number: int) -> tuple[Store, StoreMeta]:
+        path = self._ground.state_dir / str(number)
+        store, damage = open_store(path, self._cache)
+        meta = store.meta()
+        reason = damage or _why_rebuild(meta, self._ground.changelog_id)
+        if meta is not None and meta.cluster_id != self._ground.cluster_id:
+            store.close()
+            raise ClusterMismatch([_other_cluster(path, meta.cluster_id)])
+        if reason is not None and damage is None:
+            store.close()
+            empty_store(path)
+            store = Store(path, self._cache)
+        if reason is not None:
+            LOG.warning("store rebuilt", extra={"partition": number, "reason": reason})
+            meta = None
+        return store, meta or StoreMeta(
+            format=FORMAT,
+            cluster_id=self._ground.cluster_id,
+            changelog_id=self._ground.changelog_id,
+            next_changelog=0,
+            live_at_ms=wall_ms(),
+        )
+
+    def _go_live(self, consumer: Consumer, number: int, opening: Opening) -> Partition:
+        place = TopicPartition(self._ground.input, number)
+        start, end = consumer.get_watermark_offsets(place, timeout=ASK_DEADLINE_S)
+        position = position_of(opening.store.get(POSITION_KEY)) or PositionRow(
+            topic_id=self._ground.input_id
+        )
+        if position.topic_id != self._ground.input_id:
+            raise ClusterMismatch([_recreated(self._ground)])
+        asked = Asked(
+            stage=self._ground.stage,
+            partition=number,
+            committed=NO_OFFSET if opening.committed < 0 else opening.committed,
+            metadata=opening.metadata,
+            start=start,
+            end=end,
+            now_ms=wall_ms(),
+        )
+        begin = start_of(asked, position)
+        consumer.seek(TopicPartition(self._ground.input, number, begin.next_offset))
+        consumer.resume([place])
+        return Partition(
+            number=number,
+            epoch=opening.epoch,
+            store=opening.store,
+            position=position,
+            next_offset=begin.next_offset,
+            replay=begin.replay,
+            next_changelog=opening.restore.next_changelog,
+        )
+
+
+def _other_cluster(path: Path, cluster_id: str) -> str:
+    return (
+        f"store {path} belongs to cluster {cluster_id}, which is not this one; point "
+        "ONEREPLY_DATA_DIR elsewhere, or remove the store if its cluster is gone"
+    )
+
+
+def _recreated(ground: Ground) -> str:
+    return (
+        f"{ground.input} was recreated: the state of {ground.stage} was built on another topic of "
+        "that name; move to a new ONEREPLY_TOPIC_PREFIX, or delete "
+        f"{ground.changelog} and its stores to begin anew"
+    )
+
+
+def _why_rebuild(meta: StoreMeta | None, changelog_id: str) -> str | None:
+    if meta is None:
+        return None
+    if meta.format != FORMAT:
+        return f"format {meta.format}, this is {FORMAT}"
+    if meta.changelog_id != changelog_id:
+        return "its changelog was recreated"
+    kept_ms = TOPICS[Topic.DEDUPE_STATE].delete_retention_ms or 0
+    if wall_ms() - meta.live_at_ms > kept_ms // 2:
+        return "away for longer than half of what its changelog keeps deletions"
+    return None
+
+
+def ground_of(
+    client: AdminClient, settings: Settings, *, stage: str, topics: Mapping[str, str]
+) -> Ground:
+    """Ask the cluster what this stage stands on. `topics`: input and changelog by bare name."""
+    shape = settings.shape()
+    names = {role: shape.name(Topic(topic)) for role, topic in topics.items()}
+    cluster = client.describe_cluster(request_timeout=ASK_DEADLINE_S).result()
+    described = _describe(client, list(names.values()))
+    return Ground(
+        stage=stage,
+        cluster_id=cluster.cluster_id,
+        input=names["input"],
+        input_id=described[names["input"]],
+        changelog=names["changelog"],
+        changelog_id=described[names["changelog"]],
+        state_dir=Path(settings.data_dir)
+        / "state"
+        / f"{settings.topic_prefix}{stage}"
+        / settings.worker_name,
+    )
+
+
+def _describe(client: AdminClient, names: list[str]) -> dict[str, str]:
+    answers = client.describe_topics(TopicCollection(names), request_timeout=ASK_DEADLINE_S)
+    return {name: str(future.result().topic_id) for name, future in answers.items()}

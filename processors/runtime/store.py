@@ -1,0 +1,148 @@
+"""One partition's rows on disk: RocksDB, through rocksdict.
+
+Owns: the library (nobody else imports it) and its options.
+May not: hold a row that Kafka did not commit: the loop writes here only after a commit.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from rocksdict import BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
+
+from processors.runtime.rows import META_KEY, StoreMeta, meta_of, packed
+from schemas.errors import Transient
+
+WRITE_BUFFER_BYTES: Final = 16 * 1024 * 1024
+# Rows are found by whole keys: ten bits a key keep disk reads for absent keys near one percent.
+BLOOM_BITS: Final = 10
+
+
+class StoreError(Transient):
+    """The disk or RocksDB refused. The stage stops: there is no going on without its memory."""
+
+
+class StoreCache:
+    """The block cache that all stores of a process share, bounded by a setting."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.cache = Cache(size_bytes)
+
+    def options(self) -> Options:
+        """RocksDB options for one store."""
+        table = BlockBasedOptions()
+        table.set_block_cache(self.cache)
+        table.set_bloom_filter(BLOOM_BITS, block_based=False)
+        table.set_cache_index_and_filter_blocks(True)  # RocksDB's own switch
+        options = Options(raw_mode=True)
+        options.create_if_missing(True)  # noqa: FBT003  # RocksDB's own switch
+        options.set_block_based_table_factory(table)
+        options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+        options.set_max_write_buffer_number(2)
+        options.set_keep_log_file_num(2)
+        options.set_max_open_files(256)
+        return options
+
+
+class Store:
+    """One partition's rows. Opening it twice at the same time fails: RocksDB locks its folder."""
+
+    def __init__(self, path: Path, cache: StoreCache) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._db = Rdict(str(path), cache.options())
+        except Exception as error:
+            raise StoreError(f"store {path} cannot be opened: {error}") from error
+
+    def get(self, key: bytes) -> bytes | None:
+        """The row's bytes, or None. Raises StoreError."""
+        try:
+            value: bytes | None = self._db.get(key)
+        except Exception as error:
+            raise StoreError(f"store {self.path} cannot be read: {error}") from error
+        return value
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The rows' bytes in the order of the keys, in one call. Raises StoreError."""
+        try:
+            values: Any = self._db.get(list(keys))
+        except Exception as error:
+            raise StoreError(f"store {self.path} cannot be read: {error}") from error
+        return list(values)
+
+    def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows from start up to but not including stop, in key order. Raises StoreError."""
+        try:
+            yield from self._scan(start, stop)
+        except GeneratorExit:
+            raise
+        except Exception as error:
+            raise StoreError(f"store {self.path} cannot be read: {error}") from error
+
+    def _scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
+        options = ReadOptions()
+        options.set_iterate_upper_bound(stop)
+        rows: Any = self._db.iter(options)
+        rows.seek(start)
+        while rows.valid():
+            yield rows.key(), rows.value()
+            rows.next()
+
+    def meta(self) -> StoreMeta | None:
+        """What the store knows of itself, or None when it is new or cannot say."""
+        return meta_of(self.get(META_KEY))
+
+    def write(self, rows: Iterable[tuple[bytes, bytes | None]], meta: StoreMeta) -> None:
+        """Write rows (None deletes) and where the changelog stands, all or nothing.
+
+        Raises StoreError, a full disk included.
+        """
+        batch = WriteBatch(raw_mode=True)
+        for key, value in rows:
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
+        batch.put(META_KEY, packed(meta))
+        try:
+            self._db.write(batch)
+        except Exception as error:
+            raise StoreError(f"store {self.path} cannot be written: {error}") from error
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._db.close()
+
+
+def open_store(path: Path, cache: StoreCache) -> tuple[Store, str | None]:
+    """The store in that folder, and why it had to be emptied first, if it had.
+
+    Damaged files are no loss: everything in a store can be read again from its changelog.
+    """
+    try:
+        store = Store(path, cache)
+        store.meta()
+    except StoreError as error:
+        if not is_damage(str(error)):
+            raise
+        empty_store(path)
+        return Store(path, cache), f"damaged: {error}"
+    return store, None
+
+
+def is_damage(sentence: str) -> bool:
+    """Whether RocksDB speaks of damaged files, rather than of a lock or a full disk."""
+    return any(word in sentence for word in ("Corruption", "corrupt", "MANIFEST", "CURRENT"))
+
+
+def empty_store(path: Path) -> None:
+    """Remove the folder of a store that is not open. Raises StoreError."""
+    with suppress(FileNotFoundError):
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError):
+                raise StoreError(f"store {path} cannot be removed: {error}") from error

@@ -1,0 +1,182 @@
+"""One Kafka transaction a batch: outputs, changelog, and the offsets of all it touches.
+
+Owns: the producer, the order of its calls, and what each of its errors means for the batch.
+May not: keep a batch: after Aborted the caller goes back to what was committed.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from processors.core.turn import Output
+from processors.runtime.steps import Step, Steps
+from schemas.cluster import transactional_config
+from schemas.errors import OneReplyError, Transient
+from schemas.headers import REPLAY
+from schemas.settings import Settings
+
+LOG = logging.getLogger("onereply.transactions")
+
+# A commit is asked again after a time-out, because its outcome must be known; each try so long.
+COMMIT_TRY_S: Final = 10.0
+COMMIT_TRIES: Final = 6
+INIT_DEADLINE_S: Final = 60.0
+
+
+class Aborted(OneReplyError):
+    """The transaction was rolled back; the batch is to be read again from what was committed."""
+
+
+class Fenced(OneReplyError):
+    """Another process took this worker's name, or the broker does not let it write. Stop."""
+
+
+class ChangelogRow(NamedTuple):
+    """One row's change, for the changelog partition of its input partition."""
+
+    partition: int
+    key: bytes
+    value: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one transaction writes. `offsets` are next offsets, metadata included."""
+
+    outputs: Sequence[Output]
+    changelog: Sequence[ChangelogRow]
+    offsets: Sequence[TopicPartition]
+    group_metadata: Any
+
+
+@dataclass(slots=True)
+class Acks:
+    """What the broker said of a batch's changelog records: where each partition stands now."""
+
+    next_changelog: dict[int, int] = field(default_factory=dict)
+    appended_ms: int = 0
+    error: KafkaError | None = None
+
+    def seen(self, error: KafkaError | None, message: Message) -> None:
+        """One record's report."""
+        if error is not None:
+            self.error = error
+            return
+        partition, offset = message.partition(), message.offset()
+        if partition is not None and offset is not None:
+            self.next_changelog[partition] = max(self.next_changelog.get(partition, 0), offset + 1)
+        self.appended_ms = max(self.appended_ms, message.timestamp()[1])
+
+
+class Transactions:
+    """The stage's transactional producer. One transaction at a time."""
+
+    def __init__(self, settings: Settings, *, name: str, changelog: str, steps: Steps) -> None:
+        self._producer = Producer(
+            transactional_config(settings, f"{settings.topic_prefix}{name}-{settings.worker_name}")
+            | {"logger": LOG}
+        )
+        self._name_of = settings.shape().name
+        self._changelog = changelog
+        self._steps = steps
+
+    def open(self) -> None:
+        """Take the name, and end what a predecessor of this name left open.
+
+        Raises Transient while the broker is away, Fenced when it refuses.
+        """
+        try:
+            self._producer.init_transactions(INIT_DEADLINE_S)
+        except KafkaException as error:
+            kafka_error = error.args[0]
+            if kafka_error.retriable() or kafka_error.code() == KafkaError._TIMED_OUT:  # noqa: SLF001  # the library's public constant has this name
+                raise Transient(f"broker does not answer: {kafka_error}") from error
+            raise Fenced(f"transactions cannot start: {kafka_error}") from error
+
+    def commit(self, batch: Batch) -> Acks:
+        """Return once all of the batch is committed; where its changelog stands then.
+
+        Raises Aborted when none of it is, Fenced when this process must stop.
+        """
+        acks = Acks()
+        try:
+            self._producer.begin_transaction()
+            self._produce(batch, acks)
+            self._steps.reached(Step.PRODUCED)
+            self._retried(
+                lambda: self._producer.send_offsets_to_transaction(
+                    list(batch.offsets), batch.group_metadata, COMMIT_TRY_S
+                )
+            )
+            self._steps.reached(Step.OFFSETS_SENT)
+            self._retried(lambda: self._producer.commit_transaction(COMMIT_TRY_S))
+        except KafkaException as error:
+            self._abort(error)
+        self._steps.reached(Step.COMMITTED)
+        return acks
+
+    def _produce(self, batch: Batch, acks: Acks) -> None:
+        for output in batch.outputs:
+            if not output.key:
+                raise ValueError(f"a record for {output.topic} has no key")
+            headers = list(output.headers)
+            if output.mark is not None:
+                headers.append((REPLAY, output.mark.encode()))
+            self._put(self._name_of(output.topic), output.value, key=output.key, headers=headers)
+        last = {row.partition: index for index, row in enumerate(batch.changelog)}
+        for index, row in enumerate(batch.changelog):
+            is_last = last[row.partition] == index
+            self._put(
+                self._changelog,
+                row.value,
+                key=row.key,
+                partition=row.partition,
+                **({"on_delivery": acks.seen} if is_last else {}),
+            )
+
+    def _put(self, topic: str, value: bytes | None, **options: Any) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value=value, **options)
+            except BufferError:
+                # The local queue is full: what is in it must reach the broker first.
+                self._producer.poll(0.05)
+            else:
+                return
+
+    def _retried(self, call: Callable[[], None]) -> None:
+        for tries_left in range(COMMIT_TRIES, 0, -1):
+            try:
+                call()
+            except KafkaException as error:
+                kafka_error = error.args[0]
+                if not kafka_error.retriable() or tries_left == 1:
+                    raise
+                LOG.warning("transaction retried", extra={"reason": kafka_error.name()})
+            else:
+                return
+
+    def _abort(self, error: KafkaException) -> None:
+        kafka_error = error.args[0]
+        if kafka_error.txn_requires_abort():
+            try:
+                self._retried(lambda: self._producer.abort_transaction(COMMIT_TRY_S))
+            except KafkaException as second:
+                raise Fenced(f"abort failed: {second.args[0]}") from second
+            raise Aborted(str(kafka_error)) from error
+        if kafka_error.retriable():
+            raise Transient(f"commit outcome unknown: {kafka_error}") from error
+        raise Fenced(str(kafka_error)) from error
+
+
+def offsets_of(
+    topic: str, next_offsets: Mapping[int, int], replays: Mapping[int, str | None]
+) -> list[TopicPartition]:
+    """Next offsets as Kafka wants them. An open replay's id goes along as metadata."""
+    return [
+        TopicPartition(topic, partition, offset, metadata=replays.get(partition) or "")
+        for partition, offset in next_offsets.items()
+    ]

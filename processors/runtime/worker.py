@@ -1,0 +1,260 @@
+"""The loop of one stage in one process. Read it downwards: the order of the lines is the promise.
+
+R1 poll, and take the group's metadata. R2 read the rows the batch needs. R3 decide. R4 one Kafka
+transaction: outputs, changelog, offsets of every partition touched. R5 only then the store.
+R6 start the effects. A death anywhere before R4c leaves nothing; after it, the changelog restores.
+
+Owns: the loop, and what each failure means for it.
+May not: decide.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from processors.core.turn import Record
+from processors.runtime.assignment import Assignment, ground_of
+from processors.runtime.batch import Decided, Decider, Given, is_waiting, rescan
+from processors.runtime.clock import BrokerClock
+from processors.runtime.effects import Arrived, Effects
+from processors.runtime.offsets import OffsetGone
+from processors.runtime.overlay import Overlay
+from processors.runtime.partition import Partition, runaway_timers
+from processors.runtime.rows import FORMAT, StoreMeta
+from processors.runtime.stage import Stage
+from processors.runtime.steps import Step, Steps
+from processors.runtime.transactions import Aborted, Acks, Batch, Transactions, offsets_of
+from schemas.cluster import admin, consumer_config
+from schemas.errors import Transient
+from schemas.headers import REPLAY, header
+from schemas.settings import Settings
+
+LOG = logging.getLogger("onereply.worker")
+
+# How long a poll may wait when nothing is due: a stop is noticed after at most this.
+IDLE_POLL_S: Final = 0.1
+# While calls are under way their results are looked for this often.
+BUSY_POLL_S: Final = 0.003
+MOST_RESULTS: Final = 1_000
+
+
+class Worker:
+    """One stage, one process, any number of partitions."""
+
+    def __init__(self, stage: Stage, settings: Settings, steps: Steps) -> None:
+        self._stage = stage
+        self._settings = settings
+        self._steps = steps
+        self._decider = Decider(stage)
+        self._clock = BrokerClock()
+        self._client = admin(settings)
+        self._ground = ground_of(
+            self._client,
+            settings,
+            stage=stage.name,
+            topics={"input": stage.input, "changelog": stage.changelog},
+        )
+        self._assignment = Assignment(settings, self._ground, self._client)
+        self._transactions = Transactions(
+            settings, name=stage.name, changelog=self._ground.changelog, steps=steps
+        )
+        self._effects = Effects(stage, at_once=settings.effects_at_once)
+        self._consumer = Consumer(self._options())
+
+    def _options(self) -> dict[str, Any]:
+        settings, name = self._settings, self._stage.name
+        return consumer_config(settings, group=f"{settings.topic_prefix}{name}") | {
+            # Kafka 4's consumer protocol refuses a static member that was killed until its session
+            # ends; the classic one lets it in at once and moves nothing.
+            "group.protocol": "classic",
+            "group.instance.id": f"{settings.topic_prefix}{name}-{settings.worker_name}",
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": settings.session_timeout_ms,
+            "max.poll.interval.ms": settings.poll_interval_ms,
+            "queued.max.messages.kbytes": max(settings.batch_bytes // 1024, 4096),
+            "queued.min.messages": min(settings.batch_records * 2, 100_000),
+            "logger": logging.getLogger("onereply.consumer"),
+        }
+
+    def run(self, is_stopping: Callable[[], bool]) -> None:
+        """Work until told to stop; then everything in hand is committed and closed.
+
+        Raises Transient, Fenced, ClusterMismatch, OffsetGone or StoreError: nothing uncommitted
+        is left behind, and a new process goes on where this one was.
+        """
+        self._transactions.open()
+        assignment = self._assignment
+        self._consumer.subscribe(
+            [self._ground.input],
+            on_assign=assignment.on_assign,
+            on_revoke=assignment.on_revoke,
+            on_lost=assignment.on_lost,
+        )
+        try:
+            while not is_stopping():
+                self._round()
+        finally:
+            self._effects.close()
+            self._consumer.close()
+            assignment.close()
+
+    def _round(self) -> None:
+        messages = self._poll()
+        self._assignment.advance(self._consumer, self._on_live)
+        metadata = self._consumer.consumer_group_metadata()
+        self._steps.reached(Step.POLLED)
+        arrived = self._effects.take(MOST_RESULTS)
+        given = self._given(messages, arrived)
+        if not given:
+            return
+        decided = self._decider.decide(given, now_ms=self._clock.now_ms())
+        self._steps.reached(Step.DECIDED)
+        if not decided.changes:
+            return
+        try:
+            acks = self._transactions.commit(self._batch(decided, metadata))
+        except Aborted as error:
+            LOG.warning("batch rolled back", extra={"reason": str(error)})
+            self._go_back(decided)
+            return
+        self._apply(decided, acks)
+
+    # -- R1
+
+    def _poll(self) -> list[Message]:
+        first = self._consumer.poll(self._wait_s())
+        if first is None:
+            return []
+        rest = self._consumer.consume(self._settings.batch_records - 1, 0)
+        return [first, *rest]
+
+    def _wait_s(self) -> float:
+        if not self._assignment.is_settled:
+            return 0.01
+        if not self._effects.is_idle():
+            return BUSY_POLL_S
+        due_ms = is_waiting(self._assignment.live.values()) - self._clock.now_ms()
+        return min(max(due_ms / 1000, 0.0), IDLE_POLL_S)
+
+    def _given(self, messages: list[Message], arrived: list[Arrived]) -> list[Given]:
+        """What came for partitions that are ours, live, and not read past already."""
+        now_ms, live = self._clock.now_ms(), self._assignment.live
+        records: dict[int, list[Record]] = {}
+        for message in messages:
+            record = self._record(message)
+            if record is not None:
+                records.setdefault(record.partition, []).append(record)
+        results: dict[int, list[Arrived]] = {}
+        for each in arrived:
+            results.setdefault(each.partition, []).append(each)
+        return [
+            Given(
+                partition=partition,
+                records=records.get(number, ()),
+                arrived=results.get(number, ()),
+            )
+            for number, partition in live.items()
+            if number in records or number in results or partition.next_due_ms <= now_ms
+        ]
+
+    def _record(self, message: Message) -> Record | None:
+        if (error := message.error()) is not None:
+            self._poll_error(message, error)
+            return None
+        number, offset = message.partition() or 0, message.offset() or 0
+        partition = self._assignment.live.get(number)
+        if partition is None or offset < partition.next_offset:
+            return None
+        headers: list[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]  # the library's own type allows shapes that consumers never see
+        timestamp_ms = message.timestamp()[1]
+        self._clock.observe_record(timestamp_ms)
+        return Record(
+            topic=self._stage.input,
+            partition=number,
+            offset=offset,
+            key=message.key(),
+            value=message.value(),
+            headers=headers,
+            timestamp_ms=timestamp_ms,
+            mark=header(headers, REPLAY) or partition.mark_of(offset),
+        )
+
+    def _poll_error(self, message: Message, error: KafkaError) -> None:
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001  # the library's public constant has this name
+            raise OffsetGone(
+                f"{self._stage.name} partition {message.partition()}: the next offset is no longer "
+                f"in the log ({error.str()}); restart the stage, which says what is missing"
+            )
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise Transient(f"{self._ground.input} is gone: run `onereply topics create --execute`")
+        if error.fatal():
+            raise KafkaException(error)
+        LOG.warning("poll error", extra={"reason": error.name()})
+
+    # -- R4
+
+    def _batch(self, decided: Decided, metadata: Any) -> Batch:
+        numbers = {change.partition.number: change for change in decided.changes}
+        return Batch(
+            outputs=decided.outputs,
+            changelog=decided.changelog(),
+            offsets=offsets_of(
+                self._ground.input,
+                {number: change.next_offset for number, change in numbers.items()},
+                {number: change.replay for number, change in numbers.items()},
+            ),
+            group_metadata=metadata,
+        )
+
+    def _go_back(self, decided: Decided) -> None:
+        rescan(decided.changes)
+        self._effects.give_back(decided.arrived)
+        for change in decided.changes:
+            partition = change.partition
+            if self._assignment.live.get(partition.number) is partition:
+                self._consumer.seek(
+                    TopicPartition(self._ground.input, partition.number, partition.next_offset)
+                )
+
+    # -- R5, R6
+
+    def _apply(self, decided: Decided, acks: Acks) -> None:
+        self._clock.observe_ack(acks.appended_ms)
+        for change in decided.changes:
+            partition = change.partition
+            partition.next_changelog = acks.next_changelog[partition.number]
+            partition.store.write(change.writes.items(), self._meta(partition))
+            partition.position = change.position
+            partition.next_offset = change.next_offset
+            partition.replay = change.replay
+            partition.runaway = []
+        self._steps.reached(Step.STORED)
+        for change in decided.changes:
+            for effect in change.effects:
+                self._effects.start(
+                    effect,
+                    partition=change.partition.number,
+                    epoch=change.partition.epoch,
+                    claimed_at_s=decided.claimed_at_s,
+                )
+        self._steps.reached(Step.STARTED)
+
+    def _meta(self, partition: Partition) -> StoreMeta:
+        return StoreMeta(
+            format=FORMAT,
+            cluster_id=self._ground.cluster_id,
+            changelog_id=self._ground.changelog_id,
+            next_changelog=partition.next_changelog,
+            live_at_ms=self._clock.now_ms(),
+        )
+
+    def _on_live(self, partition: Partition) -> None:
+        """Timers that a clock's jump put too far ahead are due now."""
+        self._clock.observe_record(partition.position.stream_ms)
+        overlay = Overlay(partition.store)
+        limits = self._stage.timer_limits_ms
+        partition.runaway = list(runaway_timers(overlay, limits, now_ms=self._clock.now_ms()))
+        if partition.runaway:
+            LOG.warning("timers too far ahead", extra={"count": len(partition.runaway)})
