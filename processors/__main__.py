@@ -27,7 +27,7 @@ from schemas.directory import Directory, parse_directory
 from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transient
 from schemas.settings import Settings, load_settings
 
-LOG = logging.getLogger("onereply")
+LOG = logging.getLogger("processors")
 
 STAGES: Final = ("dedupe", "fetch", "reorder", "decide", "send")
 EXIT_CODES: Final[dict[type[OneReplyError], int]] = {

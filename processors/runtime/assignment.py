@@ -34,7 +34,7 @@ from schemas.errors import ClusterMismatch
 from schemas.settings import Settings
 from schemas.topics import TOPICS, Topic
 
-LOG = logging.getLogger("onereply.assignment")
+LOG = logging.getLogger("processors.assignment")
 
 ASK_DEADLINE_S: Final = 10.0
 RESTORE_SLICE_S: Final = 0.05

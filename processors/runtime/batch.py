@@ -27,7 +27,7 @@ from processors.runtime.transactions import ChangelogRow
 from schemas.errors import Permanent, Transient
 from schemas.headers import ORIGIN, TRACE
 
-LOG = logging.getLogger("onereply.batch")
+LOG = logging.getLogger("processors.batch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from processors.core.turn import Effect, Result
 from processors.runtime.clock import boot_s
 from processors.runtime.stage import Stage
 
-LOG = logging.getLogger("onereply.effects")
+LOG = logging.getLogger("processors.effects")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from schemas.cluster import consumer_config
 from schemas.errors import Transient
 from schemas.settings import Settings
 
-LOG = logging.getLogger("onereply.restore")
+LOG = logging.getLogger("processors.restore")
 
 SLICE_RECORDS: Final = 5_000
 PROGRESS_EVERY_S: Final = 5.0

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from schemas.errors import SettingsError
 
-LOG = logging.getLogger("onereply.steps")
+LOG = logging.getLogger("processors.steps")
 
 
 class Step(StrEnum):

@@ -18,7 +18,7 @@ from schemas.errors import OneReplyError, Transient
 from schemas.headers import REPLAY
 from schemas.settings import Settings
 
-LOG = logging.getLogger("onereply.transactions")
+LOG = logging.getLogger("processors.transactions")
 
 # A commit is asked again after a time-out, because its outcome must be known; each try so long.
 COMMIT_TRY_S: Final = 10.0

@@ -31,7 +31,7 @@ from schemas.errors import Transient
 from schemas.headers import REPLAY, header
 from schemas.settings import Settings
 
-LOG = logging.getLogger("onereply.worker")
+LOG = logging.getLogger("processors.worker")
 
 # How long a poll may wait when nothing is due: a stop is noticed after at most this.
 IDLE_POLL_S: Final = 0.1
@@ -75,7 +75,7 @@ class Worker:
             "max.poll.interval.ms": settings.poll_interval_ms,
             "queued.max.messages.kbytes": max(settings.batch_bytes // 1024, 4096),
             "queued.min.messages": min(settings.batch_records * 2, 100_000),
-            "logger": logging.getLogger("onereply.consumer"),
+            "logger": logging.getLogger("processors.consumer"),
         }
 
     def run(self, is_stopping: Callable[[], bool]) -> None:
