@@ -1,0 +1,271 @@
+"""Makes .venv and installs what ops/constraints.txt names: `make setup`, before anything else runs.
+
+Owns: the virtual environment, the stamp that says it is up to date, and one sentence for each way
+an installation fails.
+May not: import anything but the standard library, or use syntax that an old Python cannot read:
+an old Python is told what to do, too.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+if sys.version_info < (3, 11):  # noqa: UP036  # run by whatever python3 the machine has
+    sys.exit(
+        "OneReply needs Python 3.11 or newer, and this is {}.{}. Name a newer one: "
+        "make setup PYTHON=python3.11".format(*sys.version_info[:2])
+    )
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("pyproject.toml", "ops/constraints.txt")
+# Measured on Linux; the environment and what pip keeps for the next time.
+DOWNLOAD_MB = 165
+ROOM_MB = 700
+PLAIN_INTERVAL_S = 5
+AWAY = 3
+FAILED = 1
+# These send packages elsewhere than into .venv.
+MISPLACING = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
+# What pip says -> what the user can do. The first that is found counts: without a network pip also
+# says that it found no distribution.
+REASONS = (
+    ("No space left on device", "The disk is full: {room} MB are needed.", AWAY),
+    ("Disk quota exceeded", "The disk quota is used up: {room} MB are needed.", AWAY),
+    ("Temporary failure in name resolution", "No network: the package index has no address.", AWAY),
+    ("NewConnectionError", "No network: the package index does not answer.", AWAY),
+    ("ConnectTimeout", "No network: the package index does not answer.", AWAY),
+    ("ProxyError", "The proxy does not answer: see HTTPS_PROXY.", AWAY),
+    ("SSLError", "The package index has no certificate that is trusted here: see PIP_CERT.", AWAY),
+    ("ReadTimeout", "The package index answers too slowly: run it again.", AWAY),
+    ("IncompleteRead", "The download was cut: run it again.", AWAY),
+    ("Permission denied", "No right to write there.", AWAY),
+    ("No matching distribution", "A package has no ready-made build for this Python.", FAILED),
+)
+
+
+class SetupFailed(Exception):
+    """One sentence for the user, and the exit code."""
+
+    def __init__(self, sentence: str, code: int = FAILED) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+class Teller:
+    """Short lines; on a terminal the last one rewrites itself."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stdout.isatty()
+        self._shown_at = time.monotonic()
+
+    def say(self, sentence: str) -> None:
+        """Write a line of its own."""
+        print(("\r\x1b[K" if self._is_terminal else "") + sentence, flush=True)
+
+    def show(self, state: str) -> None:
+        """Say how far it is: always on a terminal, each five seconds elsewhere."""
+        now = time.monotonic()
+        if self._is_terminal:
+            print(f"\r\x1b[K  {state}", end="", flush=True)
+        elif now - self._shown_at >= PLAIN_INTERVAL_S:
+            self._shown_at = now
+            print(f"  {state}", flush=True)
+
+
+def main() -> int:
+    """Return when .venv is what pyproject.toml and the constraints say: at once when it is."""
+    teller = Teller()
+    try:
+        if not is_current(ROOT):
+            with Lock(ROOT / ".onereply" / "setup.lock", teller):
+                if not is_current(ROOT):
+                    install(ROOT, teller)
+    except SetupFailed as failed:
+        teller.say(str(failed))
+        return failed.code
+    except OSError as error:
+        teller.say(f"{error.strerror or error}: {error.filename or ROOT}")
+        return AWAY
+    except KeyboardInterrupt:
+        teller.say("Interrupted: run it again to go on.")
+        return 130
+    return 0
+
+
+class Lock:
+    """One setup at a time in this folder; the second waits and then finds nothing to do."""
+
+    def __init__(self, path: Path, teller: Teller) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("w")
+        self._teller = teller
+
+    def __enter__(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._teller.say("Another setup is at work in this folder: waiting for it.")
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_error: object) -> None:
+        self._file.close()
+
+
+def wanted_stamp(root: Path) -> dict[str, str]:
+    """What an up-to-date .venv was made from. Scripts and the editable install name the folder."""
+    content = b"\0".join((root / name).read_bytes() for name in SOURCES)
+    version = "{}.{}".format(*sys.version_info[:2])
+    return {
+        "python": version,
+        "folder": str(root),
+        "sources": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def found_stamp(root: Path) -> dict[str, str]:
+    """What .venv was made from; empty when it is not whole, or its Python is gone."""
+    if not os.access(venv_python(root), os.X_OK):
+        return {}
+    try:
+        stamp = json.loads((root / ".venv" / "onereply.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def is_current(root: Path) -> bool:
+    """Whether there is nothing to do."""
+    return found_stamp(root) == wanted_stamp(root)
+
+
+def venv_python(root: Path) -> Path:
+    """The Python of the environment."""
+    return root / ".venv" / "bin" / "python"
+
+
+def install(root: Path, teller: Teller) -> None:
+    """Make .venv anew when its Python or folder changed; install into it. Raises SetupFailed."""
+    wanted, found = wanted_stamp(root), found_stamp(root)
+    began = time.monotonic()
+    require_room(root)
+    if any(found.get(key) != wanted[key] for key in ("python", "folder")):
+        make_venv(root, teller)
+    packages = (root / "ops" / "constraints.txt").read_text(encoding="utf-8").count("==")
+    teller.say(
+        f"Installing {packages} packages into .venv (about {DOWNLOAD_MB} MB when none is in "
+        "pip's cache), once."
+    )
+    run_pip(root, teller, packages)
+    stamp = root / ".venv" / "onereply.json"
+    stamp.with_suffix(".new").write_text(json.dumps(wanted), encoding="utf-8")
+    stamp.with_suffix(".new").replace(stamp)
+    teller.say(f"Installed in {time.monotonic() - began:.0f} s.")
+
+
+def require_room(root: Path) -> None:
+    """Return when the disk has room. Raises SetupFailed."""
+    free_mb = shutil.disk_usage(root).free // 1_000_000
+    if free_mb < ROOM_MB:
+        raise SetupFailed(f"{root} has {free_mb} MB left, and {ROOM_MB} MB are needed.", AWAY)
+
+
+def make_venv(root: Path, teller: Teller) -> None:
+    """Make .venv in place of what is there. Raises SetupFailed."""
+    version = "{}.{}".format(*sys.version_info[:2])
+    if Path(sys.prefix) == root / ".venv":
+        raise SetupFailed("This .venv is of another folder or Python: run deactivate, then again.")
+    teller.say(f"Making .venv with Python {version}.")
+    if (root / ".venv").exists():
+        shutil.rmtree(root / ".venv")
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", str(root / ".venv")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode == 0:
+        return
+    said = made.stdout + made.stderr
+    if "ensurepip" in said or "No module named" in said:
+        raise SetupFailed(
+            f"This Python cannot make virtual environments: install python{version}-venv "
+            f"(Debian, Ubuntu: apt install python{version}-venv) and run it again.",
+            AWAY,
+        )
+    raise failure(said, root)
+
+
+def run_pip(root: Path, teller: Teller, packages: int) -> None:
+    """Install the project and its groups; what pip says goes to a log. Raises SetupFailed."""
+    command = [str(venv_python(root)), "-I", "-u", "-m", "pip", "install"]
+    command += ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    command += ["-c", str(root / "ops" / "constraints.txt"), "-e", f"{root}[kafka]"]
+    command += group_requirements(root)
+    log = root / ".onereply" / "setup.log"
+    collected = 0
+    pip = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=pip_environment(root),
+        text=True,
+        errors="replace",
+    )
+    with log.open("w", encoding="utf-8") as kept:
+        for line in pip.stdout or ():
+            kept.write(line)
+            if line.startswith("Collecting "):
+                collected += 1
+                teller.show(f"{min(collected, packages)} of {packages} packages")
+            elif line.startswith("Installing collected"):
+                teller.show("unpacking")
+    if pip.wait() != 0:
+        raise failure(log.read_text(encoding="utf-8"), root)
+
+
+def group_requirements(root: Path) -> list[str]:
+    """The requirements of the groups test and dev; an older pip cannot read them itself."""
+    import tomllib  # noqa: PLC0415  # an old Python must come as far as its sentence
+
+    with (root / "pyproject.toml").open("rb") as file:
+        groups = tomllib.load(file)["dependency-groups"]
+    return sorted(
+        {each for name in ("test", "dev") for each in groups[name] if isinstance(each, str)}
+    )
+
+
+def pip_environment(root: Path) -> dict[str, str]:
+    """The user's own, less what would misplace packages; a cache here when HOME cannot have one."""
+    environ = {key: value for key, value in os.environ.items() if key not in MISPLACING}
+    if "PIP_CACHE_DIR" not in environ and not home_is_writable():
+        environ["PIP_CACHE_DIR"] = str(root / ".onereply" / "pip-cache")
+    return environ
+
+
+def home_is_writable() -> bool:
+    """Whether pip can keep its cache where it usually does."""
+    # Unlike Path.expanduser, this one does not raise for a user without a home.
+    home = os.path.expanduser("~")  # noqa: PTH111  # see above
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path(home) / ".cache")
+    nearest = next((each for each in (cache, *cache.parents) if each.exists()), cache)
+    return os.access(nearest, os.W_OK)
+
+
+def failure(said: str, root: Path) -> SetupFailed:
+    """One sentence for what pip or venv said."""
+    for sign, sentence, code in REASONS:
+        if sign in said:
+            return SetupFailed(sentence.format(room=ROOM_MB) + f" ({root / '.onereply'})", code)
+    errors = [line for line in said.splitlines() if line.startswith("ERROR")]
+    last = errors[-1] if errors else "pip gave no reason"
+    return SetupFailed(f"{last} The whole story: {root / '.onereply' / 'setup.log'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
