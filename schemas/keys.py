@@ -38,7 +38,7 @@ def canonical_id(raw: str) -> str | None:
     None when nothing is left. Nothing else is decoded or judged: ids are opaque (RFC 5322 3.6.4
     says what they should look like; real mail does not follow it).
     """
-    unfolded = _FOLD.sub("", raw).strip()
+    unfolded = (_FOLD.sub("", raw) if "\n" in raw else raw).strip()
     if unfolded.startswith("<") and unfolded.endswith(">") and len(unfolded) > 1:
         unfolded = unfolded[1:-1].strip()
     return unfolded or None
@@ -57,9 +57,12 @@ def event_key(source: SourceName, event_id: EventId) -> EventKey:
     return EventKey(f"{source}/{event_id}")
 
 
-def conflict_key(key: EventKey, message_id: MessageId) -> EventKey:
-    """The key under which an event goes on whose event key another message already holds."""
-    digest = sha256(framed(key, message_id)).hexdigest()
+def conflict_key(key: EventKey, inbox_id: InboxId, message_id: MessageId) -> EventKey:
+    """The key under which an event goes on whose event key another message already holds.
+
+    Both halves of the message identity are in it: the same mail in a third inbox is a third event.
+    """
+    digest = sha256(framed(key, inbox_id, message_id)).hexdigest()
     return EventKey(f"{key.partition('/')[0]}/conflict-{digest}")
 
 
