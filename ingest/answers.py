@@ -7,16 +7,15 @@ know it, and a repeat is answered like the first.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
+from starlette.types import Message
 
 from schemas.errors import OneReplyError
 
 # Long enough for a leader election, short enough that the sender's next try is what decides.
 RETRY_AFTER_S: Final = 30
-
-Message = Mapping[str, Any]
 
 
 class Reason(StrEnum):
@@ -135,5 +134,5 @@ def turned_away(error: TurnedAway) -> tuple[Message, Message]:
 def _messages(
     status: int, headers: list[tuple[bytes, bytes]], body: bytes
 ) -> tuple[Message, Message]:
-    start = {"type": "http.response.start", "status": status, "headers": headers}
+    start: Message = {"type": "http.response.start", "status": status, "headers": headers}
     return start, {"type": "http.response.body", "body": body}

@@ -24,4 +24,4 @@ def create_app(door: Door, health: Health) -> Starlette:
 
 async def _nowhere(_: Scope, __: Receive, send: Send) -> None:
     for message in turned_away(TurnedAway(Reason.UNKNOWN_SOURCE)):
-        await send(dict(message))
+        await send(message)

@@ -11,9 +11,9 @@ from datetime import timedelta
 from typing import Final
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
-from ingest.answers import Message, Reason, TurnedAway, accepted, turned_away
+from ingest.answers import Reason, TurnedAway, accepted, turned_away
 from ingest.body import ClientGone, read_body
 from ingest.keys import named
 from ingest.metrics import UNKNOWN, Metrics
@@ -77,8 +77,8 @@ class Door:
             start, body = await self._answer(scope, receive)
         except ClientGone:
             return
-        await send(dict(start))
-        await send(dict(body))
+        await send(start)
+        await send(body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[Message, Message]:
         name: str = scope["path_params"]["source"]
