@@ -19,13 +19,13 @@ DEADLINE_S = 60.0
 
 
 def clean_environ(**ours: str) -> dict[str, str]:
-    """This environment without any setting of ours but the given ones."""
+    """The environment without any setting of ours but the given ones."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ONEREPLY_")}
     return kept | ours
 
 
 class Process:
-    """`python -m MODULE ARGUMENTS`, with what it says on stderr. Used as a context it ends."""
+    """`python -m MODULE ARGUMENTS` and what it says on stderr. `start` starts it; a context ends it."""
 
     def __init__(self, *command: str, environ: Mapping[str, str]) -> None:
         self.command = command
@@ -35,7 +35,6 @@ class Process:
         self.lines: list[str] = []
 
     def __enter__(self) -> Self:
-        self.start()
         return self
 
     def __exit__(

@@ -1,6 +1,6 @@
 """The numbered steps of one batch, and a way to stop the process at one of them.
 
-R1 polled, R2 rows read, R3 decided, R4a records produced, R4b offsets sent, R4c committed,
+R1 polled, R3 decided (R2, the rows read, lies between them and touches nothing), R4a records produced, R4b offsets sent, R4c committed,
 R5 store written, R6 effects started. A fault test halts a process at a step and kills it there.
 
 Owns: the list of steps.
@@ -22,7 +22,6 @@ class Step(StrEnum):
     """The steps in the order in which they happen."""
 
     POLLED = "R1"
-    READ = "R2"
     DECIDED = "R3"
     PRODUCED = "R4a"
     OFFSETS_SENT = "R4b"

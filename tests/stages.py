@@ -1,0 +1,112 @@
+"""A small stage for tests of the runtime, run as `python -m tests.stages`.
+
+Every key of `inbound-events` once to `thread-events`. A value `later` is told again by a timer,
+`outside` by an effect, `bad` cannot be processed. It knows no mail.
+"""
+
+import os
+import signal
+import sys
+import threading
+
+from processors.core.tables import Row, Table
+from processors.core.turn import Effect, Record, Result, Timer, Turn
+from processors.runtime.stage import Lease, Stage
+from processors.runtime.steps import steps_from
+from processors.runtime.worker import Worker
+from schemas.errors import OneReplyError, Refused
+from schemas.logs import setup_logging
+from schemas.settings import load_settings
+from schemas.topics import Topic
+
+LATER_MS = 200
+LEASE_MS = 2_000
+
+
+class SeenRow(Row, frozen=True, kw_only=True, array_like=True):
+    """Where a key was seen first, and what of it is still to come."""
+
+    offset: int
+    attempt: str | None = None
+
+
+SEEN = Table(0x10, SeenRow)
+
+
+def on_record(record: Record, turn: Turn) -> None:
+    """Pass the first record of each key on."""
+    key, value = record.key or b"", record.value
+    if value == b"bad":
+        raise Refused("it says that it is bad")
+    if turn.get(SEEN, key) is not None and record.mark is None:
+        return
+    turn.emit(Topic.THREAD_EVENTS, key.decode(), value)
+    attempt = f"a{record.offset}" if value == b"outside" else None
+    turn.put(SEEN, SeenRow(offset=record.offset, attempt=attempt), key)
+    if value == b"later":
+        turn.set_timer(Timer(turn.now_ms + LATER_MS, "later", key.decode()))
+    if attempt is not None:
+        _claim(key.decode(), attempt, turn)
+
+
+def _claim(key: str, attempt: str, turn: Turn) -> None:
+    turn.set_timer(Timer(turn.now_ms + LEASE_MS, "lease", f"{key} {attempt}"))
+    turn.start(Effect("call", key, attempt, None, LEASE_MS))
+
+
+def on_timer(timer: Timer, turn: Turn) -> None:
+    """Tell what was to be told later; try a call again whose lease ran out."""
+    if timer.kind == "later":
+        turn.emit(Topic.THREAD_EVENTS, timer.id, b"told later")
+        return
+    key, _, attempt = timer.id.partition(" ")
+    row = turn.get(SEEN, key.encode())
+    if row is not None and row.attempt == attempt:
+        turn.put(SEEN, SeenRow(offset=row.offset, attempt=f"{attempt}+"), key.encode())
+        _claim(key, f"{attempt}+", turn)
+
+
+def on_result(result: Result, turn: Turn) -> None:
+    """Tell what a call came to, if it is the call that the row waits for."""
+    row = turn.get(SEEN, result.id.encode())
+    if row is None or row.attempt != result.attempt:
+        return
+    turn.put(SEEN, SeenRow(offset=row.offset), result.id.encode())
+    turn.emit(Topic.THREAD_EVENTS, result.id, b"told outside")
+
+
+async def perform(_effect: Effect, lease: Lease) -> bool:
+    """A call that needs no time."""
+    return lease.is_alive()
+
+
+STAGE = Stage(
+    name="dedupe",
+    input=Topic.INBOUND_EVENTS,
+    changelog=Topic.DEDUPE_STATE,
+    on_record=on_record,
+    on_timer=on_timer,
+    on_result=on_result,
+    perform=perform,
+    keys=lambda record: [SEEN.key(record.key or b"")],
+    timer_limits_ms={"later": LATER_MS, "lease": LEASE_MS},
+)
+
+
+def main() -> int:
+    """Run the stage until SIGTERM."""
+    setup_logging("test-stage")
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    try:
+        Worker(STAGE, load_settings(), steps_from(os.environ.get("ONEREPLY_HALT_AT"))).run(
+            stopping.is_set
+        )
+    except OneReplyError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
