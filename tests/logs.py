@@ -97,7 +97,7 @@ def _stored(message: Message) -> Stored:
     return Stored(
         partition=message.partition() or 0,
         offset=message.offset() or 0,
-        key=cast("bytes | None", message.key()),
-        value=cast("bytes | None", message.value()),
+        key=message.key(),
+        value=message.value(),
         headers=dict(cast("list[tuple[str, bytes | None]]", message.headers() or [])),
     )

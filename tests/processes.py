@@ -25,7 +25,7 @@ def clean_environ(**ours: str) -> dict[str, str]:
 
 
 class Process:
-    """`python -m MODULE ARGUMENTS` and what it says on stderr. `start` starts it; a context ends it."""
+    """`python -m MODULE ...` and what it says on stderr. `start` starts it; a context ends it."""
 
     def __init__(self, *command: str, environ: Mapping[str, str]) -> None:
         self.command = command
