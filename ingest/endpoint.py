@@ -77,7 +77,7 @@ class Door:
             start, body = await self._answer(scope, receive)
         except ClientGone:
             return
-        await send(start)
+        await send(start)  # I5: from here the sender forgets the event
         await send(body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[Message, Message]:
@@ -126,8 +126,8 @@ class Door:
                 traceparent=headers.get(b"traceparent", b""),
             ),
         )
-        await self._publish(record)  # I4: the broker has it; I5 is the answer, and then the sender
-        self._metrics.acked(self._clock.steady_s() - steady_s)  # forgets the event
+        await self._publish(record)  # I4: it is durable
+        self._metrics.acked(self._clock.steady_s() - steady_s)
 
     def _settled(self, source: str, error: TurnedAway) -> tuple[Message, Message]:
         self._metrics.settled(source, error.reason)
@@ -138,13 +138,12 @@ class Door:
 def _headers(scope: Scope) -> Headers:
     """The request's headers by name, repeated ones joined. Raises TurnedAway for too many."""
     given: list[tuple[bytes, bytes]] = scope["headers"]
-    headers: dict[bytes, bytes] = {}
-    size_bytes = 0
-    for name, value in given:
-        size_bytes += len(name) + len(value)
-        headers[name] = headers[name] + b", " + value if name in headers else value
+    size_bytes = sum(len(name) + len(value) for name, value in given)
     if len(given) > MAX_HEADERS or size_bytes > MAX_HEADER_BYTES:
         raise TurnedAway(Reason.HEADERS_TOO_LARGE)
+    headers: dict[bytes, bytes] = {}
+    for name, value in given:
+        headers[name] = headers[name] + b", " + value if name in headers else value
     return headers
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+from hypothesis import settings
 from starlette.types import ASGIApp, Message, Receive
 
 from ingest.app import create_app
@@ -22,6 +23,9 @@ from schemas.directory import parse_directory
 SECRET_A = "whsec_c3ludGhldGljLWtleS1BLTAxMjM0NTY3ODlhYmNkZWY="
 SECRET_B = "whsec_c3ludGhldGljLWtleS1CLWZlZGNiYTk4NzY1NDMyMTA="
 NOW_S = 1_767_607_200  # 2026-01-05T10:00:00Z
+
+# A drawn example may take long on a busy machine; that is no finding.
+UNHURRIED = settings(deadline=None)
 
 INBOX = "support@inbox.example"
 DIRECTORY = """

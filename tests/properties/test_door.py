@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.keys import AGENTMAIL
-from tests.doors import INBOX, HeaderList, LocalDoor, a_message, an_event, arriving, signed
+from tests.doors import (
+    INBOX,
+    UNHURRIED,
+    HeaderList,
+    LocalDoor,
+    a_message,
+    an_event,
+    arriving,
+    signed,
+)
 
 UNDERSTOOD = {204, 400, 413, 415, 431}
 
@@ -42,6 +51,7 @@ odd_members = st.dictionaries(
 )
 
 
+@UNHURRIED
 @given(headers=header_lists, chunks=st.lists(st.binary(max_size=200), min_size=1, max_size=4))
 def test_strangers_get_an_answer_that_is_no_failure_of_ours(
     headers: HeaderList, chunks: list[bytes]
@@ -55,6 +65,7 @@ def test_strangers_get_an_answer_that_is_no_failure_of_ours(
     assert door.log.records == []
 
 
+@UNHURRIED
 @given(st.binary(max_size=300))
 def test_signed_bytes_of_any_kind_are_judged(body: bytes) -> None:
     """A sender's bug is the sender's 400."""
@@ -64,6 +75,7 @@ def test_signed_bytes_of_any_kind_are_judged(body: bytes) -> None:
     assert door.log.records == []
 
 
+@UNHURRIED
 @given(odd_members)
 def test_signed_events_of_any_shape_are_kept_whole_or_refused(members: dict[str, Any]) -> None:
     """Accepted means stored, byte for byte, under a key; refused means nothing was stored."""
@@ -76,7 +88,7 @@ def test_signed_events_of_any_shape_are_kept_whole_or_refused(members: dict[str,
     assert all(record.key.startswith(b"agentmail/") for record in door.log.records)
 
 
-@settings(max_examples=30)
+@settings(UNHURRIED, max_examples=30)
 @given(st.integers(min_value=0), st.data())
 def test_any_change_to_a_signed_body_is_noticed(seed: int, data: st.DataObject) -> None:
     """What is stored is what the sender signed."""

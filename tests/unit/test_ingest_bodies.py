@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.bodies import json_text
+from tests.doors import UNHURRIED
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ def test_only_a_mark_and_half_pairs_are_forgiven(body: bytes, text: bytes) -> No
     assert json_text(body) == text
 
 
+@UNHURRIED
 @given(st.text(st.characters(), max_size=40))
 def test_mended_text_is_what_a_reader_sees(text: str) -> None:
     """Each half becomes one replacement character; everything else is the same string."""

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ingest.answers import Reason, TurnedAway
 from ingest.members import MAX_LEVELS, members, string, top_members
+from tests.doors import UNHURRIED
 
 
 def reason_of(text: bytes) -> str:
@@ -123,6 +124,7 @@ JSON: st.SearchStrategy[object] = st.recursive(
 )
 
 
+@UNHURRIED
 @given(
     st.dictionaries(st.text(), JSON, max_size=5),
     st.sampled_from([None, 2]),

@@ -9,7 +9,7 @@ from svix.webhooks import Webhook, WebhookVerificationError
 from ingest.answers import Reason
 from ingest.signatures import BadSecret, SignatureRejected
 from ingest.signatures.svix import SvixVerifier, key_in
-from tests.doors import NOW_S, SECRET_A, SECRET_B, signature, signed
+from tests.doors import NOW_S, SECRET_A, SECRET_B, UNHURRIED, signature, signed
 
 BODY = b'{"type":"event","event_type":"message.received","event_id":"evt_1"}'
 GOOD = signature(BODY)
@@ -193,6 +193,7 @@ ids = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 texts = st.text(st.characters(codec="utf-8"), max_size=200)
 
 
+@UNHURRIED
 @given(key=keys, delivery_id=ids, body=texts)
 def test_what_the_svix_library_accepts_is_accepted(key: bytes, delivery_id: str, body: str) -> None:
     """The library is the reference: a genuine delivery that it takes must not be lost here."""
@@ -205,6 +206,7 @@ def test_what_the_svix_library_accepts_is_accepted(key: bytes, delivery_id: str,
     assert judged(headers, data, secret, now_s=now_s) == delivery_id
 
 
+@UNHURRIED
 @given(key=keys, body=texts, junk=st.text(st.characters(codec="utf-8"), max_size=60))
 def test_what_the_svix_library_refuses_is_refused(key: bytes, body: str, junk: str) -> None:
     """The door may be stricter than the library, never laxer."""
@@ -224,6 +226,7 @@ def test_what_the_svix_library_refuses_is_refused(key: bytes, body: str, junk: s
 hostile = st.one_of(st.binary(max_size=80), st.sampled_from([GOOD, b"1767607200", b"msg_1"]))
 
 
+@UNHURRIED
 @given(
     headers=st.dictionaries(
         st.sampled_from(
