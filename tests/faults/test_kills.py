@@ -1,0 +1,74 @@
+"""Each process of the whole path killed under load: ids in = ids out, mails = owed."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from processors.runtime.steps import Step
+from schemas.topics import Topic
+from tests.logs import records_in
+from tests.pipeline import STAGES, Mail, Pipeline, conversation, pipeline
+from tests.traffic import Traffic
+
+THREADS, LENGTH = 125, 4
+PER_SECOND = 100
+SEEDS = (1, 2)
+INSIDE_A_BATCH = (Step.DECIDED, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED, Step.STORED)
+
+
+@pytest.fixture(scope="module")
+def whole(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+    """One running set for all kills: each test brings events of its own."""
+    folder: Path = tmp_path_factory.mktemp("whole")
+    with pipeline(broker, f"kills-{folder.name.replace('_', '-')}-", folder) as running:
+        yield running
+
+
+def kill_twice(whole: Pipeline, name: str, rnd: random.Random) -> None:
+    """Kill a process at any moment, and its successor inside a batch."""
+    process = whole.processes[name]
+    process.kill()
+    if name in ("door", "write"):
+        whole.restart(name)
+        process.kill()
+    else:
+        step = rnd.choice(INSIDE_A_BATCH)
+        whole.restart(name, ONEREPLY_HALT_AT=f"{step}:{rnd.randint(1, 8)}")
+        process.wait_halted()
+        process.kill()
+    whole.restart(name)
+
+
+def told_ids(whole: Pipeline, mails: Sequence[Mail]) -> Counter[str]:
+    """How often each event of these mails stands on the public topic."""
+    ours = {mail.event_id for mail in mails}
+    told = (
+        msgspec.json.decode(record.value or b"")["event"]["event_id"]
+        for record in records_in(whole.settings, Topic.ORDERED_EVENTS)
+    )
+    return Counter(event_id for event_id in told if event_id in ours)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["door", *(each for each in STAGES if each != "fetch")])
+def test_kill_under_load_loses_and_doubles_nothing(whole: Pipeline, name: str, seed: int) -> None:
+    """A process may die whenever it likes: every message is answered once."""
+    rnd = random.Random(f"{name} {seed}")
+    mails = conversation(f"{name}-{seed}", threads=THREADS, length=LENGTH)
+    owed = Counter({mail.identity: 1 for mail in mails})
+    before = whole.replies()
+    whole.know(mails)
+
+    traffic = Traffic(whole, mails, per_second=PER_SECOND, rnd=rnd)
+    for moment in sorted(rnd.sample(range(50, 500), 2)):
+        traffic.passed(moment)
+        kill_twice(whole, name, rnd)
+    traffic.ended()
+    whole.await_mails(before.total() + owed.total())
+
+    assert whole.replies() - before == owed
+    assert told_ids(whole, mails) == Counter(mail.event_id for mail in mails)
