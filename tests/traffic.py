@@ -1,4 +1,4 @@
-"""A provider's traffic: signed deliveries at a steady rate, some twice, each until it is accepted."""
+"""A provider's traffic: signed deliveries at a steady rate, some twice, each until accepted."""
 
 import random
 import threading
