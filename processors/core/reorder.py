@@ -59,21 +59,34 @@ _NAMES: Final = Codec[Names](Names)
 
 
 def on_record(record: Record, turn: Turn, rules: Rules) -> None:
-    """Judge one event. Raises Refused or TooLarge for what cannot be passed on."""
-    if record.value is None:
+    """Judge one event. Raises DecodeError, Refused or TooLarge for what cannot be passed on."""
+    content = record.value
+    if content is None:
         return
     if is_step_due(record.offset):
         sweep(turn, rules.horizon_ms)
-    event = THREAD_EVENT.decode(record.value)
-    if len(record.value) > MAX_VALUE_BYTES - _ROOM_BYTES:
+    event = THREAD_EVENT.decode(content)
+    parent = parent_of(event)
+    if len(content) > MAX_VALUE_BYTES - _ROOM_BYTES:
         # Said now, while it is this record's own fault: a held event goes in the turn of another.
-        raise TooLarge(f"event of {len(record.value)} bytes")
-    if not _fits(event):
+        raise TooLarge(f"event of {len(content)} bytes")
+    if not _fits(event, parent):
         raise Refused(f"an id has more than {_MAX_ID_CHARACTERS} characters")
-    if event.kind in _WITH_IDENTITY:
-        _on_mail(turn, rules, _mail(event, record))
-    else:
+    if event.kind not in _WITH_IDENTITY:
         pass_fact(turn, rules, event)
+        return
+    if event.message_id is None:
+        raise Refused("a mail without a message id: it could not be told from another")
+    mail = Mail(
+        event=event,
+        record=record,
+        content=content,
+        message_id=event.message_id,
+        thread=Thread(event.inbox_id, thread_of(event, event.message_id)),
+        place=place_of(event, event.message_id),
+        parent=parent,
+    )
+    _on_mail(turn, rules, mail)
 
 
 def on_timer(timer: Timer, turn: Turn, rules: Rules) -> None:
@@ -98,13 +111,13 @@ def keys_of(record: Record) -> tuple[bytes, ...]:
     if record.value is None:
         return ()
     names = _NAMES.decode(record.value)
-    if names.message_id is None or not _fits(names):
+    parent = parent_of(names)
+    if names.message_id is None or not _fits(names, parent):
         return ()
     identity = IDENTITIES.key(names.inbox_id, names.message_id)
     if names.kind not in _WITH_IDENTITY:
         return (identity,)
     thread = THREADS.key(names.inbox_id, thread_of(names, names.message_id))
-    parent = parent_of(names)
     if parent is None:
         return (identity, thread)
     return (identity, thread, IDENTITIES.key(names.inbox_id, parent))
@@ -123,19 +136,11 @@ def _on_mail(turn: Turn, rules: Rules, mail: Mail) -> None:
         report_duplicate(turn, mail, row)
 
 
-def _mail(event: ThreadEvent, record: Record) -> Mail:
-    if event.message_id is None:
-        raise Refused("a mail without a message id: it could not be told from another")
-    return Mail(
-        event=event,
-        record=record,
-        message_id=event.message_id,
-        thread=Thread(event.inbox_id, thread_of(event, event.message_id)),
-        place=place_of(event, event.message_id),
-        parent=parent_of(event),
+def _fits(names: ThreadEvent | Names, parent: MessageId | None) -> bool:
+    longest = max(
+        len(names.inbox_id),
+        len(names.thread_key or ""),
+        len(names.message_id or ""),
+        len(parent or ""),
     )
-
-
-def _fits(names: ThreadEvent | Names) -> bool:
-    ids = (names.inbox_id, names.thread_key, names.message_id, parent_of(names))
-    return all(each is None or len(each) <= _MAX_ID_CHARACTERS for each in ids)
+    return longest <= _MAX_ID_CHARACTERS

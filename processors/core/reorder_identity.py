@@ -37,6 +37,7 @@ class Mail(NamedTuple):
 
     event: ThreadEvent
     record: Record
+    content: bytes
     message_id: MessageId
     thread: Thread
     place: Place

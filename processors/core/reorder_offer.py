@@ -77,7 +77,7 @@ def _at_once(turn: Turn, mail: Mail, thread: ThreadRow) -> str | None:
         return Released.LATE
     if thread.held:
         return None
-    if is_opening(mail.event):
+    if is_opening(mail.event, mail.parent):
         return Released.OPENING
     if mail.parent is not None and is_known(turn, mail.event.inbox_id, mail.parent):
         return Released.PARENT
@@ -87,7 +87,7 @@ def _at_once(turn: Turn, mail: Mail, thread: ThreadRow) -> str | None:
 def _hold(turn: Turn, rules: Rules, mail: Mail, *, winner: Identity, thread: ThreadRow) -> None:
     """Hold the mail. A late announcement is held outside its thread: nothing waits behind it."""
     row = _held_row(turn, rules, mail, number=next_number(turn))
-    put_held(turn, row, mail.record.value or b"")
+    put_held(turn, row, mail.content)
     turn.put(
         IDENTITIES,
         msgspec.structs.replace(winner, number=row.number),
@@ -112,14 +112,14 @@ def _held_row(turn: Turn, rules: Rules, mail: Mail, *, number: int) -> Held:
         message_id=mail.message_id,
         place=mail.place,
         parent=mail.parent,
-        is_opening=is_opening(mail.event),
+        is_opening=is_opening(mail.event, mail.parent),
         is_clamped=mail.event.time_mark is not None,
         wait=wait,
         held_at_ms=turn.now_ms,
         due_ms=due_ms,
         alarm=wait,
         alarm_ms=due_ms,
-        size_bytes=len(mail.record.value or b""),
+        size_bytes=len(mail.content),
         mark=turn.mark,
     )
 

@@ -53,12 +53,14 @@ def thread_of(event: Named, message_id: MessageId) -> ThreadKey:
 
 def parent_of(event: Named) -> MessageId | None:
     """The one mail that it answers. An older ancestor that is known proves nothing about it."""
+    if not event.parents:
+        return None
     return next((each for each in event.parents if each != event.message_id), None)
 
 
-def is_opening(event: ThreadEvent) -> bool:
-    """Whether nothing in its thread can come before this mail."""
-    if event.kind == Kind.ANNOUNCED or parent_of(event) is not None:
+def is_opening(event: ThreadEvent, parent: MessageId | None) -> bool:
+    """Whether nothing in its thread can come before this mail, which names this parent."""
+    if parent is not None or event.kind == Kind.ANNOUNCED:
         return False
     return event.is_opening or event.thread_key is None
 
@@ -151,6 +153,6 @@ def over(held: Sequence[Held], *, now_ms: int, fired: int, fetch_wait_ms: int) -
 
 
 def blocked_until_ms(held: Sequence[Held], row: Held, *, fetch_wait_ms: int) -> int:
-    """When an event behind announced mails goes at the latest."""
+    """When an event that stands behind announced mails goes at the latest."""
     dues = [each.due_ms for each in held if each.wait == Wait.FETCH and each.place < row.place]
-    return min(max(dues, default=row.due_ms), row.held_at_ms + fetch_wait_ms)
+    return min(max(dues), row.held_at_ms + fetch_wait_ms)
