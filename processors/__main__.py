@@ -63,7 +63,7 @@ def run(name: str) -> int:
         signal.signal(number, lambda *_: stopping.set())
     wait_for_cluster(settings, stopping)
     if name == "write":
-        result: int = import_module("processors.write").run(settings, directory)
+        result: int = import_module("processors.write").run(settings, directory, stopping.is_set)
         return result
     build: Callable[[Settings, Directory], Stage] = import_module(f"processors.{name}").build
     steps = steps_from(os.environ.get("ONEREPLY_HALT_AT"))
