@@ -108,16 +108,16 @@ def emit_ordered(turn: Turn, ordered: OrderedEvent, mark: str | None) -> None:
 
 
 def headers_of(event: ThreadEvent, ce_type: str) -> Headers:
-    """CloudEvents headers for what REORDER says about this event."""
+    """CloudEvents headers for what REORDER says about this event; the same source as before it."""
     return (
         *envelope(
             ce_type,
             event.event_id,
-            source=event.source,
+            source=f"/sources/{event.source}",
+            subject=event.message_id or "",
             time=iso_time(event.occurred_at_ns),
-            subject=event.inbox_id,
         ),
-        (RECEIVED_AT, str(event.received_at_ms).encode()),
+        (RECEIVED_AT, b"%d" % event.received_at_ms),
     )
 
 

@@ -351,9 +351,9 @@ def test_ordered_event_carries_headers_and_the_inbox_as_key() -> None:
         ("content-type", b"application/json"),
         ("ce_type", b"message.received"),
         ("ce_id", b"evt-root"),
-        ("ce_source", b"src"),
+        ("ce_source", b"/sources/src"),
+        ("ce_subject", b"root"),
         ("ce_time", b"2026-01-05T10:00:00.000000000Z"),
-        ("ce_subject", b"help@inbox.example"),
         ("onereply-received-at-ms", str(NOW_MS).encode()),
     )
     assert stage.outputs == [Output(Topic.ORDERED_EVENTS, INBOX, to_json(ordered), headers)]
