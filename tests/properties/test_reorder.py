@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.events import Kind, OrderedEvent, Position, ThreadEvent
@@ -14,6 +14,9 @@ from tests.reordering import (
     an_answer,
     an_opening,
 )
+
+# A busy machine is no failure: what is bounded here is counted in events, not in seconds.
+at_leisure = settings(deadline=None)
 
 LONGEST_WAIT_MS = RULES.fetch_wait_ms
 Arrival = tuple[int, ThreadEvent]
@@ -72,6 +75,7 @@ def ids(ordered: Iterable[OrderedEvent]) -> list[str]:
     return [each.position.tie for each in ordered]
 
 
+@at_leisure
 @given(st.data())
 def test_arrival_order_never_shows_within_grace(data: st.DataObject) -> None:
     """What the next stage reads must not depend on the network's mood."""
@@ -89,6 +93,7 @@ def test_arrival_order_never_shows_within_grace(data: st.DataObject) -> None:
     assert [each.late_by_ms for each in stage.ordered] == [None] * len(events)
 
 
+@at_leisure
 @given(st.data())
 def test_chain_comes_out_whole_and_in_order(data: st.DataObject) -> None:
     """However often the mails of a conversation are retried, each waits for the one it answers."""
@@ -105,6 +110,7 @@ def test_chain_comes_out_whole_and_in_order(data: st.DataObject) -> None:
     assert late(stage) == set()
 
 
+@at_leisure
 @given(st.data())
 def test_root_that_arrives_releases_its_whole_tree_in_order(data: st.DataObject) -> None:
     """The first mail of a thread, retried after a minute, must not scatter the forks below it."""
@@ -161,6 +167,7 @@ LIMITS = st.fixed_dictionaries(
 )
 
 
+@at_leisure
 @given(streams(), LIMITS)
 def test_nothing_disappears_and_nothing_comes_twice(
     stream: list[Arrival], limits: dict[str, int]
@@ -186,6 +193,7 @@ def test_nothing_disappears_and_nothing_comes_twice(
         assert set(held) | set(ids(whole)) | stubs == came
 
 
+@at_leisure
 @given(streams(), LIMITS)
 def test_every_event_ends_as_one_thing(stream: list[Arrival], limits: dict[str, int]) -> None:
     """What was offered is released or reported, but for the announcements that mails replaced."""
@@ -205,6 +213,7 @@ def test_every_event_ends_as_one_thing(stream: list[Arrival], limits: dict[str, 
         assert offered[key].message_id in whole
 
 
+@at_leisure
 @given(streams(), LIMITS)
 def test_wait_ends_when_its_case_says(stream: list[Arrival], limits: dict[str, int]) -> None:
     """A quiet thread never stalls: clocks release, not traffic."""
@@ -221,6 +230,7 @@ def test_wait_ends_when_its_case_says(stream: list[Arrival], limits: dict[str, i
         assert 0 <= each.held_ms <= (RULES.fetch_wait_ms if announced else own_ms)
 
 
+@at_leisure
 @given(streams(), st.data())
 def test_replay_tells_each_mail_once_more_as_it_was(
     stream: list[Arrival], data: st.DataObject
@@ -244,6 +254,7 @@ def test_replay_tells_each_mail_once_more_as_it_was(
     assert stage.held == []
 
 
+@at_leisure
 @given(streams(), st.data())
 def test_replay_in_the_middle_loses_nothing(stream: list[Arrival], data: st.DataObject) -> None:
     """What is still held when it is read again goes once, in its own time."""
@@ -260,6 +271,7 @@ def test_replay_in_the_middle_loses_nothing(stream: list[Arrival], data: st.Data
     assert stage.held == []
 
 
+@at_leisure
 @given(st.data())
 def test_clamped_time_makes_no_other_mail_late(data: st.DataObject) -> None:
     """One event dated far in the future must not turn all that follows into stragglers."""
