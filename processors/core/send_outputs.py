@@ -140,26 +140,7 @@ def emit_sent_fact(turn: Turn, row: LedgerRow) -> None:
     """Tell the thread that we answered, and keep it for the next writer of the thread."""
     text = None if row.is_erased else turn.get(TEXTS, row.reply_key)
     words = None if text is None else text.text
-    fact = ThreadEvent(
-        kind=Kind.REPLY_SENT,
-        event_key=EventKey(f"{OUR_SOURCE}/{row.reply_key}"),
-        event_id=EventId(row.reply_key),
-        source=OUR_SOURCE,
-        provider=row.provider,
-        workspace=row.workspace,
-        inbox_id=row.inbox_id,
-        occurred_at_ns=turn.now_ms * _MS_NS,
-        received_at_ms=turn.now_ms,
-        thread_key=row.thread_key,
-        message_id=_our_id(row),
-        provider_message_id=row.provider_message_id,
-        provider_thread_id=row.provider_thread_id,
-        parents=(row.message_id,),
-        sender=row.inbox_id,
-        text=words and words[:MOST_FACT_CHARS],
-        reply_key=row.reply_key,
-        is_truncated=words is not None and len(words) > MOST_FACT_CHARS,
-    )
+    fact = _sent_fact(row, words, now_ms=turn.now_ms)
     said = Said(
         role=US,
         position=Position(occurred_at_ns=fact.occurred_at_ns, tie=fact.event_id),
@@ -177,6 +158,29 @@ def emit_sent_fact(turn: Turn, row: LedgerRow) -> None:
         time=iso_time(fact.occurred_at_ns),
     )
     turn.emit(Topic.THREAD_EVENTS, row.inbox_id, to_json(fact), headers=headers)
+
+
+def _sent_fact(row: LedgerRow, words: str | None, *, now_ms: int) -> ThreadEvent:
+    return ThreadEvent(
+        kind=Kind.REPLY_SENT,
+        event_key=EventKey(f"{OUR_SOURCE}/{row.reply_key}"),
+        event_id=EventId(row.reply_key),
+        source=OUR_SOURCE,
+        provider=row.provider,
+        workspace=row.workspace,
+        inbox_id=row.inbox_id,
+        occurred_at_ns=now_ms * _MS_NS,
+        received_at_ms=now_ms,
+        thread_key=row.thread_key,
+        message_id=_our_id(row),
+        provider_message_id=row.provider_message_id,
+        provider_thread_id=row.provider_thread_id,
+        parents=(row.message_id,),
+        sender=row.inbox_id,
+        text=words and words[:MOST_FACT_CHARS],
+        reply_key=row.reply_key,
+        is_truncated=words is not None and len(words) > MOST_FACT_CHARS,
+    )
 
 
 def emit_dead_letter(turn: Turn, row: LedgerRow) -> None:
