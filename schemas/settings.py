@@ -153,7 +153,15 @@ def _problem(error: dict[str, object]) -> str:
 
 def relation_problems(settings: Settings) -> list[str]:
     """The settings that contradict each other, one line each; empty when none do."""
-    rules = (
+    rules = (*_horizons(settings), *_deadlines(settings), *_sizes(settings))
+    return [sentence for is_kept, sentence in rules if not is_kept]
+
+
+_Rules = tuple[tuple[bool, str], ...]
+
+
+def _horizons(settings: Settings) -> _Rules:
+    return (
         (
             settings.dedupe_horizon_s >= LONGEST_RETRY_S,
             (
@@ -165,6 +173,11 @@ def relation_problems(settings: Settings) -> list[str]:
             settings.identity_horizon_s >= settings.dedupe_horizon_s,
             "ONEREPLY_IDENTITY_HORIZON_S: must not be shorter than ONEREPLY_DEDUPE_HORIZON_S",
         ),
+    )
+
+
+def _deadlines(settings: Settings) -> _Rules:
+    return (
         (
             settings.provider_timeout_ms < settings.lease_ms,
             (
@@ -190,9 +203,13 @@ def relation_problems(settings: Settings) -> list[str]:
             settings.session_timeout_ms < settings.poll_interval_ms,
             "ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS",
         ),
+    )
+
+
+def _sizes(settings: Settings) -> _Rules:
+    return (
         (
             settings.batch_bytes >= MAX_RECORD_BYTES,
             f"ONEREPLY_BATCH_BYTES: must hold the largest record ({MAX_RECORD_BYTES} bytes)",
         ),
     )
-    return [sentence for is_kept, sentence in rules if not is_kept]
