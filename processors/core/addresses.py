@@ -30,7 +30,7 @@ _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029<>@,;]")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE: Final = re.compile(r"\\(.)")
 # A later part of a local part that starts with a digit is a counter: exec-001, exec-00a, case.7.
-_COUNTER: Final = re.compile(r"(?<=[^._=-])([._=-])[0-9][^._=-]*")
+_COUNTER: Final = re.compile(r"(?<=[^._=-])([._=-]+)[0-9][^._=-]*")
 
 
 class Address(msgspec.Struct, frozen=True):
