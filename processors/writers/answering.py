@@ -9,9 +9,11 @@ import time
 from datetime import timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from processors.core.turn import Output, Record
 from processors.runtime.dead_letters import dead_letter
-from processors.writers.drafts import Draft, draft_of
+from processors.writers.drafts import Approval, Draft, draft_of
 from processors.writers.loading import Writer
 from processors.writers.thread import Thread, thread_of
 from schemas.codec import to_json
@@ -52,24 +54,25 @@ async def _called(write: Writer, thread: Thread, deadline: timedelta) -> object:
 
 
 def _text(record: Record, request: WriteRequest, draft: Draft) -> Output:
-    approval = draft.approval
     command = SendReply(
         reply_key=request.reply_key,
         inbox_id=request.inbox_id,
         ask_number=request.ask_number,
         text=draft.text,
         html=draft.html,
-        needs_approval=approval is not None,
-        summary=None if approval is None else approval.summary,
-        evidence=None if approval is None else approval.evidence,
     )
     return Output(
         topic=Topic.REPLY_COMMANDS,
         key=request.inbox_id,
-        value=to_json(command),
+        value=to_json(command if draft.approval is None else _held(command, draft.approval)),
         headers=_headers(record, request),
         mark=record.mark,
     )
+
+
+def _held(command: SendReply, approval: Approval) -> SendReply:
+    held = replace(command, needs_approval=True, summary=approval.summary)
+    return held if approval.evidence is None else replace(held, evidence=approval.evidence)
 
 
 def _headers(record: Record, request: WriteRequest) -> Headers:
