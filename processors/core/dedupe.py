@@ -81,7 +81,7 @@ class Dedupe:
         if record.value is None:
             _erase(record, turn, key=key, row=row)
             return
-        event = self._event(record, record.value)
+        event = self._event(record, record.value, key=key)
         identity = identity_of(event)
         if row is not None and row.identity not in (identity, UNKNOWN):
             event, row = self._apart(event, record, turn, holder=row)
@@ -102,8 +102,8 @@ class Dedupe:
         horizon_ms = max(ERASED_MS, self._horizon_ms) if row.is_erased else self._horizon_ms
         return stream_ms - row.written_ms > horizon_ms
 
-    def _event(self, record: Record, value: bytes) -> ThreadEvent:
-        intake = self._sources.intake_of(record)
+    def _event(self, record: Record, value: bytes, *, key: EventKey) -> ThreadEvent:
+        intake = self._sources.intake_of(record, key)
         read = self._readers.get(intake.provider)
         if read is None:
             raise Refused(f"no reader for provider {intake.provider}")

@@ -80,9 +80,8 @@ class Sources:
             for name, source in directory.sources.items()
         }
 
-    def intake_of(self, record: Record) -> Intake:
+    def intake_of(self, record: Record, key: EventKey) -> Intake:
         """What key and headers say. Raises Refused for what no source of ours could have sent."""
-        key = event_key_of(record)
         said_by, _, event_id = key.partition("/")
         # What reads mails back writes "fetch:support/..." for what "support" had announced.
         reader, _, name = said_by.rpartition(":")

@@ -40,18 +40,12 @@ def text_of(value: object) -> str | None:
 
 def id_of(value: object) -> str | None:
     """The comparison form of an id, or None where it is no text, blank, or above 2 kB."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or (found := canonical_id(value)) is None:
         return None
-    found = canonical_id(value)
-    return found if found is not None and _fits(found) else None
-
-
-def _fits(found: str) -> bool:
     # Four bytes are the most that one character takes: most ids need not be encoded to know.
-    return (
-        len(found) * 4 <= MAX_ID_BYTES
-        or len(found.encode("utf-8", "surrogatepass")) <= MAX_ID_BYTES
-    )
+    if len(found) * 4 > MAX_ID_BYTES and len(found.encode("utf-8", "surrogatepass")) > MAX_ID_BYTES:
+        return None
+    return found
 
 
 def addresses_of(value: object) -> tuple[str, ...]:

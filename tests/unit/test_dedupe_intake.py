@@ -1,7 +1,7 @@
 import pytest
 
 from processors.core.dedupe import Dedupe
-from processors.core.intake import MAX_KEY_BYTES, Intake, Sources
+from processors.core.intake import MAX_KEY_BYTES, Intake, Sources, event_key_of
 from processors.core.turn import Record
 from schemas.errors import Refused
 from schemas.events import Where
@@ -13,6 +13,11 @@ from tests.turns import NOW_MS
 SOURCES = Sources(DIRECTORY)
 
 
+def intake_of(record: Record) -> Intake:
+    """What the record says of itself."""
+    return SOURCES.intake_of(record, event_key_of(record))
+
+
 def a_record(key: bytes | None = b"support/evt_1", *, headers: Headers = ()) -> Record:
     """A record at the door with this key and these headers."""
     return Record("inbound-events", 3, 7, key, b"{}", headers, NOW_MS)
@@ -22,7 +27,7 @@ def test_key_and_headers_say_where_a_body_came_from() -> None:
     """The door wrote them from signed bytes; nothing else is asked."""
     headers = ((RECEIVED_AT, b"1767607199999"), (PROVIDER, b"agentmail"))
 
-    assert SOURCES.intake_of(a_record(headers=headers)) == Intake(
+    assert intake_of(a_record(headers=headers)) == Intake(
         event_key=EventKey("support/evt_1"),
         event_id=EventId("evt_1"),
         source=SourceName("support"),
@@ -36,19 +41,19 @@ def test_key_and_headers_say_where_a_body_came_from() -> None:
 @pytest.mark.parametrize("said", [None, b"", b"soon", b"-5", b"1.5", "٣".encode(), b"\xff"])
 def test_the_brokers_time_stands_in_for_a_receipt_time_that_nobody_said(said: bytes | None) -> None:
     """A record put in by hand has no such header, and still has a place."""
-    intake = SOURCES.intake_of(a_record(headers=((RECEIVED_AT, said),)))
+    intake = intake_of(a_record(headers=((RECEIVED_AT, said),)))
 
     assert (intake.received_at_ms, intake.provider) == (NOW_MS, "agentmail")
 
 
 def test_an_event_id_may_hold_slashes() -> None:
     """The first slash ends the source."""
-    assert SOURCES.intake_of(a_record(b"support/a/b")).event_id == "a/b"
+    assert intake_of(a_record(b"support/a/b")).event_id == "a/b"
 
 
 def test_what_was_read_back_belongs_to_the_source_that_announced_it() -> None:
     """Its mail is judged like any other of that source, but is complete."""
-    intake = SOURCES.intake_of(a_record(b"fetch:support/h1"))
+    intake = intake_of(a_record(b"fetch:support/h1"))
 
     assert (intake.source, intake.event_key, intake.is_read_back) == (
         "support",
@@ -73,7 +78,7 @@ def test_what_was_read_back_belongs_to_the_source_that_announced_it() -> None:
 def test_a_record_that_no_source_of_ours_sent_is_refused(key: bytes | None) -> None:
     """It is set aside with its reason, and can be brought again once the source is configured."""
     with pytest.raises(Refused):
-        SOURCES.intake_of(a_record(key))
+        intake_of(a_record(key))
 
 
 def test_a_source_speaks_for_the_inboxes_of_its_workspace_only() -> None:
@@ -114,7 +119,7 @@ def test_an_erasure_needs_no_configured_source() -> None:
 
 def test_the_provider_in_the_header_wins() -> None:
     """It is what the body was signed as when it came."""
-    intake = SOURCES.intake_of(a_record(headers=((PROVIDER, b"resend"),)))
+    intake = intake_of(a_record(headers=((PROVIDER, b"resend"),)))
 
     assert intake.provider == "resend"
     assert read_mail().provider == "agentmail"
