@@ -23,7 +23,7 @@ STOP_DEADLINE_S: Final = 30.0
 # Nodes that end together wait 5 s for each other's controllers; one that is left without a majority
 # by then would wait for minutes, and is killed.
 STOP_TOGETHER_DEADLINE_S: Final = 12.0
-STATUS_DEADLINE_S: Final = 3.0
+STATUS_DEADLINE_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def running(data_dir: Path) -> list[BrokerProcess]:
 
 
 def cluster_status(data_dir: Path) -> ClusterStatus:
-    """What runs and whether it answers; takes at most three seconds."""
+    """What runs and whether it answers; takes at most ten seconds."""
     plan = stored_plan(data_dir)
     if plan is None:
         return ClusterStatus(data_dir=str(data_dir), bootstrap_servers="", is_up=False, nodes=())

@@ -47,7 +47,13 @@ class Jvm:
 
     def _command(self, own: Sequence[str], main: Sequence[str]) -> list[str]:
         settings = ("-Djava.awt.headless=true", "-Dlog4j2.configurationFile=log4j2.properties")
-        quiet = ("-Xlog:disable", "-Xlog:all=error:stderr", "-XX:ErrorFile=hs_err.log")
+        # No file in /tmp for each JVM.
+        quiet = (
+            "-XX:-UsePerfData",
+            "-Xlog:disable",
+            "-Xlog:all=error:stderr",
+            "-XX:ErrorFile=hs_err.log",
+        )
         line = [*own, *self.flags, *_flags_of(self.java), *quiet, *settings]
         return [str(self.java.executable), *line, "-cp", self.class_path, *main]
 

@@ -56,7 +56,11 @@ class Node:
             self._format()
 
     def start(self, lifetime: Lifetime) -> None:
-        """Start the process. It may not answer yet."""
+        """Start the process, unless it runs. It may not answer yet."""
+        if self.process:
+            return
+        # What a crash left: a child that nobody has waited for, and its watchdog.
+        self.kill()
         for name in ("console.log", "server.log"):
             _start_afresh(self.folder / name)
         self._child = spawn(self._jvm.broker(mark_of(self.folder)), folder=self.folder)
