@@ -20,7 +20,8 @@ from ops.standin.payloads import message_received, to_body
 from ops.standin.signing import secret_of, signed_headers
 from schemas.cluster import create_topics
 from schemas.settings import Settings
-from tests.logs import corner, environ_of
+from schemas.topics import Topic
+from tests.logs import corner, environ_of, records_in
 from tests.processes import DEADLINE_S, Process, clean_environ
 
 STAGES: Final = ("dedupe", "fetch", "reorder", "decide", "write", "send")
@@ -30,7 +31,8 @@ INBOXES: Final = tuple(f"desk-{number}@inbox.example" for number in range(10))
 QUICK: Final[dict[str, Any]] = {
     "partitions": 2,
     "grace_ms": 300,
-    "predecessor_wait_ms": 3_000,
+    # Longer than a process is away in any test: what is late then is held for a person.
+    "predecessor_wait_ms": 60_000,
     "lease_ms": 3_000,
     "provider_timeout_ms": 2_000,
     "session_timeout_ms": 6_000,
@@ -134,7 +136,29 @@ class Pipeline:
             ).json()
             if answer["reached"]:
                 return
-            assert left_s > 0, f"{answer['accepted']} of {count} mails were accepted"
+            assert left_s > 0, (
+                f"{answer['accepted']} of {count} mails were accepted\n{self.story()}"
+            )
+
+    def story(self) -> str:
+        """Where things stand, for whoever reads a failure."""
+        counts = {
+            str(topic): len(records_in(self.settings, topic))
+            for topic in Topic
+            if not topic.endswith("-state")
+        }
+        rules = Counter(
+            msgspec.json.decode(record.value or b"{}").get("rule")
+            for record in records_in(self.settings, Topic.DECISIONS)
+        )
+        releases = Counter(
+            msgspec.json.decode(record.value or b"{}").get("released")
+            for record in records_in(self.settings, Topic.ORDERED_EVENTS)
+        )
+        last = "\n".join(
+            "\n".join(line for line in process.lines[-3:]) for process in self.processes.values()
+        )
+        return f"{counts}\n{rules}\n{releases}\n{last}"
 
     def mailbox(self) -> list[dict[str, Any]]:
         """Every mail that the provider accepted, in the order it accepted them."""

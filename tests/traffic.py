@@ -3,7 +3,8 @@
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from tests.pipeline import Mail, Pipeline
@@ -23,6 +24,8 @@ class Traffic:
         self._plan = _swapped([*mails, *again], rnd)
         self._every_s = 1 / per_second
         self._passed = threading.Condition()
+        self._may_go = threading.Event()
+        self._may_go.set()
         self._count = 0
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -33,6 +36,10 @@ class Traffic:
         refused: list[Mail] = []
         for number, mail in enumerate(self._plan):
             pace.wait(max(0.0, begin_s + number * self._every_s - time.monotonic()))
+            if not self._may_go.is_set():
+                stood_s = time.monotonic()
+                self._may_go.wait()
+                begin_s += time.monotonic() - stood_s
             if self._whole.deliver(mail) not in SUCCESS:
                 refused.append(mail)
             with self._passed:
@@ -55,6 +62,15 @@ class Traffic:
                 return
             pace.wait(0.1)
         raise AssertionError(f"{len(refused)} deliveries were never accepted")
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """No delivery is begun for the length of the block."""
+        self._may_go.clear()
+        try:
+            yield
+        finally:
+            self._may_go.set()
 
     def passed(self, count: int, *, deadline_s: float = 120) -> None:
         """Return once that many deliveries were made."""

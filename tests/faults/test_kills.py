@@ -1,6 +1,7 @@
 """Each process of the whole path killed under load: ids in = ids out, mails = owed."""
 
 import random
+import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,11 +25,11 @@ INSIDE_A_BATCH = (Step.DECIDED, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED
 def whole(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
     """One running set for all kills: each test brings events of its own."""
     folder: Path = tmp_path_factory.mktemp("whole")
-    with pipeline(broker, f"kills-{folder.name.replace('_', '-')}-", folder) as running:
+    with pipeline(broker, f"kills-{uuid.uuid4().hex[:8]}-", folder) as running:
         yield running
 
 
-def kill_twice(whole: Pipeline, name: str, rnd: random.Random) -> None:
+def kill_twice(whole: Pipeline, name: str, *, traffic: Traffic, rnd: random.Random) -> None:
     """Kill a process at any moment, and its successor inside a batch."""
     process = whole.processes[name]
     process.kill()
@@ -37,7 +38,10 @@ def kill_twice(whole: Pipeline, name: str, rnd: random.Random) -> None:
         process.kill()
     else:
         step = rnd.choice(INSIDE_A_BATCH)
-        whole.restart(name, ONEREPLY_HALT_AT=f"{step}:{rnd.randint(1, 8)}")
+        # The successor must find something to do: what comes now waits until it is there.
+        with traffic.standing():
+            whole.restart(name, ONEREPLY_HALT_AT=f"{step}:{rnd.randint(1, 5)}")
+            process.wait_for("stage live")
         process.wait_halted()
         process.kill()
     whole.restart(name)
@@ -64,9 +68,9 @@ def test_kill_under_load_loses_and_doubles_nothing(whole: Pipeline, name: str, s
     whole.know(mails)
 
     traffic = Traffic(whole, mails, per_second=PER_SECOND, rnd=rnd)
-    for moment in sorted(rnd.sample(range(50, 500), 2)):
+    for moment in sorted(rnd.sample(range(50, 450), 2)):
         traffic.passed(moment)
-        kill_twice(whole, name, rnd)
+        kill_twice(whole, name, traffic=traffic, rnd=rnd)
     traffic.ended()
     whole.await_mails(before.total() + owed.total())
 
