@@ -4,6 +4,7 @@ Owns: the one producer configuration (partitioner included) and the one consumer
 May not: hold a client beyond a call, or produce.
 """
 
+import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any, Final
@@ -24,6 +25,7 @@ from schemas.topics import MAX_RECORD_BYTES, Topic, TopicSeen, differences
 
 LOCAL_BOOTSTRAP: Final = "127.0.0.1:9092"
 ADMIN_DEADLINE_S: Final = 15.0
+SHOWN_PAUSE_S: Final = 0.05
 
 Options = dict[str, Any]
 
@@ -139,7 +141,8 @@ def check_cluster(settings: Settings) -> None:
 def create_topics(settings: Settings) -> list[str]:
     """Create the topics that are missing and set the options that differ; name what was done.
 
-    Safe to repeat. Never changes a partition or replica count. Raises Transient.
+    Returns once the broker shows them so. Safe to repeat. Never changes a partition or replica
+    count. Raises Transient.
     """
     client, shape = admin(settings), settings.shape()
     seen = seen_topics(client, settings)
@@ -149,6 +152,8 @@ def create_topics(settings: Settings) -> list[str]:
         changed = _align(client, settings, seen)
     except KafkaException as error:
         raise Transient(f"topics could not be made: {error}") from error
+    if created or changed:
+        _await_shown(client, settings)
     return [f"{name}: created" for name in created] + [f"{name}: options set" for name in changed]
 
 
@@ -168,17 +173,38 @@ def _create(client: AdminClient, settings: Settings, missing: list[Topic]) -> li
         ],
         request_timeout=ADMIN_DEADLINE_S,
     )
-    for future in futures.values():
-        _settle_creation(future)
-    return sorted(futures)
+    return sorted(name for name, future in futures.items() if _is_created(future))
 
 
-def _settle_creation(future: "Future[None]") -> None:
+def _is_created(future: "Future[None]") -> bool:
+    """Whether we made it; False when it was there already."""
     try:
         future.result()
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
+        return False
+    return True
+
+
+def _await_shown(client: AdminClient, settings: Settings) -> None:
+    """Return when the broker shows every topic with its options.
+
+    The controller answers when it has written a change down, and a broker shows it when it has
+    read it: on a busy machine a process that starts in between would find its topics missing.
+    """
+    shape, give_up_at_s = settings.shape(), time.monotonic() + ADMIN_DEADLINE_S
+    wanted = {shape.name(topic): shape.config_of(topic) for topic in Topic}
+    while True:
+        seen = seen_topics(client, settings)
+        if all(
+            name in seen and each.items() <= seen[name].config.items()
+            for name, each in wanted.items()
+        ):
+            return
+        if time.monotonic() >= give_up_at_s:
+            raise Transient("topics were made, and the broker does not show them yet")
+        time.sleep(SHOWN_PAUSE_S)
 
 
 def _align(client: AdminClient, settings: Settings, seen: dict[str, TopicSeen]) -> list[str]:
