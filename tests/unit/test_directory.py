@@ -1,0 +1,150 @@
+import pytest
+
+from schemas.directory import parse_directory
+from schemas.errors import SettingsError
+from tests.architecture import ROOT
+
+GOOD = """
+[workspaces.main]
+[sources.agentmail]
+provider = "agentmail"
+workspace = "main"
+secrets = ["SECRET"]
+[accounts.agentmail]
+provider = "agentmail"
+base_url = "https://api.agentmail.to"
+api_key = "API_KEY"
+[inboxes."help@x.example"]
+workspace = "main"
+account = "agentmail"
+route = "send"
+[inboxes."news@x.example"]
+workspace = "main"
+"""
+
+WRONG_LINES = {
+    "unknown provider": (
+        'provider = "agentmail"\nworkspace',
+        'provider = "pigeon"\nworkspace',
+        "sources.agentmail: provider is one of agentmail",
+    ),
+    "unknown workspace": (
+        'workspace = "main"\nsecrets',
+        'workspace = "other"\nsecrets',
+        "sources.agentmail: no workspace other",
+    ),
+    "no secret": (
+        'secrets = ["SECRET"]',
+        "secrets = []",
+        "sources.agentmail: secrets names at least one variable",
+    ),
+    "source with a slash": (
+        "[sources.agentmail]",
+        '[sources."agent/mail"]',
+        "sources.agent/mail: a name has lower-case letters, digits and hyphens only",
+    ),
+    "source too long": (
+        "[sources.agentmail]",
+        f"[sources.{'a' * 65}]",
+        f"sources.{'a' * 65}: a name has at most 64 characters",
+    ),
+    "inbox of another workspace": (
+        'secrets = ["SECRET"]',
+        'secrets = ["SECRET"]\ninboxes = ["who@x.example"]',
+        "sources.agentmail: inbox who@x.example is not an inbox of workspace main",
+    ),
+    "answer outside 2xx": (
+        'secrets = ["SECRET"]',
+        'secrets = ["SECRET"]\naccepted_status = 302',
+        "sources.agentmail: accepted_status is a 2xx",
+    ),
+    "negative rate": (
+        'secrets = ["SECRET"]',
+        'secrets = ["SECRET"]\nrate_per_second = -1',
+        "sources.agentmail: rate_per_second is not negative; 0 is no limit",
+    ),
+    "plain http to the world": (
+        "https://api.agentmail.to",
+        "http://api.agentmail.to",
+        "accounts.agentmail: base_url is https, or http on this machine",
+    ),
+    "no key": (
+        'api_key = "API_KEY"',
+        'api_key = ""',
+        "accounts.agentmail: api_key names a variable",
+    ),
+    "unknown route": (
+        'route = "send"',
+        'route = "shout"',
+        (
+            "inboxes.help@x.example: route is one of "
+            "store, notify, draft, send, hold, quarantine, refuse"
+        ),
+    ),
+    "sends from nowhere": (
+        'account = "agentmail"\n',
+        "",
+        "inboxes.help@x.example: route send needs an account",
+    ),
+    "unknown account": (
+        'account = "agentmail"',
+        'account = "other"',
+        "inboxes.help@x.example: no account other",
+    ),
+}
+
+
+def problems_of(text: str) -> list[str]:
+    """What keeps this file from being used."""
+    with pytest.raises(SettingsError) as caught:
+        parse_directory(text)
+    return list(caught.value.problems)
+
+
+def test_inbox_that_says_nothing_stores() -> None:
+    """Nobody is answered by accident."""
+    assert parse_directory(GOOD).inboxes["news@x.example"].route == "store"
+
+
+def test_source_speaks_for_its_workspace_unless_it_lists_inboxes() -> None:
+    """A second customer's source must not open the first one's inboxes."""
+    listed = GOOD.replace('secrets = ["SECRET"]', 'secrets = ["S"]\ninboxes = ["news@x.example"]')
+    whole, narrow = parse_directory(GOOD), parse_directory(listed)
+
+    assert whole.inboxes_of(whole.sources["agentmail"]) == {"help@x.example", "news@x.example"}
+    assert narrow.inboxes_of(narrow.sources["agentmail"]) == {"news@x.example"}
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), WRONG_LINES.values(), ids=WRONG_LINES)
+def test_wrong_line_is_named(old: str, new: str, expected: str) -> None:
+    """A typing mistake must not become a closed door or an unsigned one."""
+    assert old in GOOD
+    assert problems_of(GOOD.replace(old, new)) == [f"onereply.toml: {expected}"]
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    """One at a time would be one try for each."""
+    text = GOOD.replace('"send"', '"shout"').replace("https:", "http:").replace('["SECRET"]', "[]")
+
+    assert [line.split()[1] for line in problems_of(text)] == [
+        "sources.agentmail:",
+        "accounts.agentmail:",
+        "inboxes.help@x.example:",
+    ]
+
+
+@pytest.mark.parametrize("text", ["not = toml = at all", "[sources.a]\nsecret = 1", "[sorces.a]"])
+def test_file_of_another_shape_is_refused(text: str) -> None:
+    """A misspelt name would otherwise be a setting that does nothing."""
+    assert len(problems_of(text)) == 1
+
+
+def test_example_file_is_good() -> None:
+    """It is the first file that a newcomer copies."""
+    directory = parse_directory((ROOT / "examples" / "onereply.toml").read_text(encoding="utf-8"))
+
+    assert sorted(directory.inboxes) == [
+        "archive@example.com",
+        "billing@example.com",
+        "support@example.com",
+    ]

@@ -1,0 +1,136 @@
+import os
+
+import pytest
+
+from schemas.errors import SettingsError
+from schemas.settings import Settings, load_settings, relation_problems
+from schemas.topics import Shape
+
+
+@pytest.fixture(autouse=True)
+def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of whoever runs the tests."""
+    for name in [each for each in os.environ if each.startswith("ONEREPLY_")]:
+        monkeypatch.delenv(name)
+
+
+def problems_of(**settings: object) -> list[str]:
+    """What keeps these settings from being used."""
+    with pytest.raises(SettingsError) as caught:
+        load_settings(**settings)
+    return list(caught.value.problems)
+
+
+BROKEN_RELATIONS = {
+    "horizon below the longest retry": (
+        {"dedupe_horizon_s": 76 * 3600 - 1},
+        [
+            (
+                "ONEREPLY_DEDUPE_HORIZON_S: must be at least 76 h (273600), "
+                "or a provider's last retry is a new event"
+            )
+        ],
+    ),
+    "messages forgotten before events": (
+        {"identity_horizon_s": 7 * 24 * 3600 - 1},
+        ["ONEREPLY_IDENTITY_HORIZON_S: must not be shorter than ONEREPLY_DEDUPE_HORIZON_S"],
+    ),
+    "lease as short as the call": (
+        {"lease_ms": 10_000},
+        [
+            (
+                "ONEREPLY_PROVIDER_TIMEOUT_MS: must be shorter than ONEREPLY_LEASE_MS, "
+                "or a claim runs out while its call is under way"
+            )
+        ],
+    ),
+    "writer asked again while it works": (
+        {"writer_timeout_ms": 120_000},
+        [
+            (
+                "ONEREPLY_WRITER_DEADLINE_MS: must be shorter than ONEREPLY_WRITER_TIMEOUT_MS, "
+                "or a reply is asked again while its writer still works"
+            )
+        ],
+    ),
+    "transaction outlives its session": (
+        {"transaction_timeout_ms": 15_001},
+        [
+            (
+                "ONEREPLY_TRANSACTION_TIMEOUT_MS: must not be longer than "
+                "ONEREPLY_SESSION_TIMEOUT_MS, or a successor waits for its transaction"
+            )
+        ],
+    ),
+    "session as long as a poll may take": (
+        {"poll_interval_ms": 15_000},
+        ["ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS"],
+    ),
+    "batch smaller than a record": (
+        {"batch_bytes": 4 * 1024 * 1024 - 1},
+        ["ONEREPLY_BATCH_BYTES: must hold the largest record (4194304 bytes)"],
+    ),
+}
+
+
+def test_defaults_agree_with_each_other() -> None:
+    """Who sets nothing must be able to start."""
+    assert relation_problems(load_settings()) == []
+
+
+@pytest.mark.parametrize(("settings", "expected"), BROKEN_RELATIONS.values(), ids=BROKEN_RELATIONS)
+def test_settings_that_contradict_each_other_are_refused(
+    settings: dict[str, object], expected: list[str]
+) -> None:
+    """Each alone looks sensible; together they lose or double something."""
+    assert problems_of(**settings) == expected
+
+
+def test_every_contradiction_is_reported_at_once() -> None:
+    """One at a time would be one restart for each."""
+    together: dict[str, object] = {}
+    for settings, _ in BROKEN_RELATIONS.values():
+        together |= settings
+
+    # Several of them lower the same two numbers: what holds for each still shows.
+    assert len(problems_of(**together)) == len(BROKEN_RELATIONS) - 1
+
+
+def test_every_wrong_value_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator knows variables, not fields."""
+    monkeypatch.setenv("ONEREPLY_PARTITIONS", "none")
+    monkeypatch.setenv("ONEREPLY_DURABILITY", "hope")
+    monkeypatch.setenv("ONEREPLY_LISTEN_PORT", "65536")
+
+    assert sorted(line.partition(":")[0] for line in problems_of()) == [
+        "ONEREPLY_DURABILITY",
+        "ONEREPLY_LISTEN_PORT",
+        "ONEREPLY_PARTITIONS",
+    ]
+
+
+def test_environment_is_read_with_its_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options for librdkafka come as JSON, numbers as numbers."""
+    monkeypatch.setenv("ONEREPLY_KAFKA_OPTIONS", '{"security.protocol": "SSL"}')
+    monkeypatch.setenv("ONEREPLY_PARTITIONS", "12")
+
+    settings = load_settings()
+
+    assert (settings.kafka_options, settings.partitions) == ({"security.protocol": "SSL"}, 12)
+
+
+@pytest.mark.parametrize(
+    ("durability", "expected"),
+    [
+        ("replicated", Shape(prefix="x-", partitions=4, replication=3, min_insync=2)),
+        ("single-node", Shape(prefix="x-", partitions=4, replication=1, min_insync=1)),
+    ],
+)
+def test_durability_sets_the_copies(durability: str, expected: Shape) -> None:
+    """Less than three copies is taken only from who says so."""
+    assert load_settings(topic_prefix="x-", durability=durability).shape() == expected
+
+
+def test_every_setting_has_a_sentence() -> None:
+    """A number without a reason cannot be chosen."""
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
