@@ -57,7 +57,8 @@ class SendReply(Command, frozen=True, kw_only=True, omit_defaults=True, tag="Sen
     html: str | None = None
     needs_approval: bool = False
     summary: str | None = None
-    evidence: msgspec.Raw | None = None
+    # Any JSON. Unset where there is none: a raw value beside None cannot be decoded.
+    evidence: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class ApproveReply(Command, frozen=True, kw_only=True, omit_defaults=True, tag="ApproveReply"):
