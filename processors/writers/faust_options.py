@@ -52,6 +52,8 @@ def faust_options(settings: Settings) -> dict[str, Any]:
         "broker_commit_interval": COMMIT_EVERY_S,
         "broker_check_crcs": False,
         "stream_buffer_maxsize": READ_AHEAD,
+        # A stop and a rebalance cut writers off; else each would take as long as the slowest.
+        "stream_wait_empty": False,
         "producer_linger": 0,
         "producer_max_request_size": MAX_RECORD_BYTES,
         "producer_request_timeout": PRODUCE_DEADLINE_S,

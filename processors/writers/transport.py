@@ -5,6 +5,7 @@ May not: change what an agent sees.
 """
 
 import logging
+from collections.abc import Iterator
 from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer
@@ -15,7 +16,7 @@ from faust.transport.drivers.aiokafka import (
     credentials_to_aiokafka_auth,
     server_list,
 )
-from faust.types import TP
+from faust.types import TP, ConsumerMessage, Message
 
 # An idle fetch ends after this. A fetch under way holds up every other partition of its broker,
 # so this bounds what a request waits for one; the driver's own 1.5 s would be seen.
@@ -57,19 +58,51 @@ class WriterThread(AIOKafkaConsumerThread):
 
 
 class WriterConsumer(Consumer):
-    """Counts acknowledged records, and commits up to the first that is not."""
+    """Commits up to the first record that is not acknowledged, and never past it.
+
+    Faust's own count passes a record in hand where it stands first, or behind a commit marker;
+    and where markers lie between records it falls behind, so that a restart asks for texts again.
+    """
 
     logger = _FRAMEWORK
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        # Of each partition: the records handed out and not acknowledged, in their order, and the
+        # offset behind the last one handed out.
+        self._in_hand: dict[TP, dict[int, None]] = {}
+        self._next: dict[TP, int] = {}
+        super().__init__(*args, **options)
 
     def _new_consumer_thread(self) -> WriterThread:
         return WriterThread(self, loop=self.loop, beacon=self.beacon)
 
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """What was in hand is read again, from what is committed; the queues are empty by now."""
+        self._in_hand.clear()
+        self._next.clear()
+        await super().on_partitions_assigned(assigned, generation_id)
+
+    def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
+        self._in_hand.setdefault(tp, {})[record.offset] = None
+        self._next[tp] = record.offset + 1
+        return super()._to_message(tp, record)
+
+    def ack(self, message: Message) -> bool:
+        """The record is answered. Again is harmless."""
+        message.acked = True
+        self._unacked_messages.discard(message)
+        self._in_hand.get(message.tp, {}).pop(message.offset, None)
+        return True
+
+    def _new_offset(self, tp: TP) -> int | None:
+        return next(iter(self._in_hand.get(tp, ())), self._next.get(tp))
+
+    def _filter_tps_with_pending_acks(self, topics: object = None) -> Iterator[TP]:
+        del topics  # there is one
+        return iter(list(self._next))
+
     async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
-        # Offsets that hold no record of ours (commit markers, aborted records) are passed over.
-        # Faust counts the record behind them in, which has two ends: a commit goes past that
-        # record while its writer still works, and once it is acknowledged it is there twice, at
-        # which the count stops, so that commits fall behind and a restart asks for texts again.
-        await super()._add_gap(tp, offset_from, offset_to - 1)
+        """Offsets without a record need no remembering."""
 
 
 class WriterTransport(Transport):
