@@ -73,7 +73,7 @@ def on_record(record: Record, turn: Turn, rules: Rules) -> None:
     if not _fits(event, parent):
         raise Refused(f"an id has more than {_MAX_ID_CHARACTERS} characters")
     if event.kind not in _WITH_IDENTITY:
-        pass_fact(turn, rules, event)
+        pass_fact(turn, event)
         return
     if event.message_id is None:
         raise Refused("a mail without a message id: it could not be told from another")
@@ -97,9 +97,9 @@ def on_timer(timer: Timer, turn: Turn, rules: Rules) -> None:
         return
     if number not in thread_row(turn, held.thread).held:
         freed = let_go(turn, held.thread, [(held, Released.FETCH_WAIT)])
-        settle(turn, rules, threads=freed)
+        settle(turn, threads=freed)
         return
-    settle(turn, rules, threads=[held.thread], fired=number)
+    settle(turn, threads=[held.thread], fired=number)
     if turn.get(HELD, number) is not None:
         others = held_of(turn, thread_row(turn, held.thread))
         until_ms = blocked_until_ms(others, held, fetch_wait_ms=rules.fetch_wait_ms)

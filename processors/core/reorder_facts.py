@@ -15,7 +15,6 @@ from processors.core.reorder_rows import (
     IDENTITIES,
     Identity,
     Released,
-    Rules,
     State,
     Thread,
 )
@@ -41,7 +40,7 @@ _TELL_OF_A_MESSAGE: Final = frozenset(
 )
 
 
-def pass_fact(turn: Turn, rules: Rules, event: ThreadEvent) -> None:
+def pass_fact(turn: Turn, event: ThreadEvent) -> None:
     """Pass the fact on, and let go what waited for the message that it tells of.
 
     A replay's facts end here, an erasure excepted: whoever reads them has acted on them. That
@@ -56,22 +55,22 @@ def pass_fact(turn: Turn, rules: Rules, event: ThreadEvent) -> None:
     if event.message_id is None:
         return
     if event.kind == Kind.ERASED:
-        _forget(turn, rules, event, message_id=event.message_id)
+        _forget(turn, event, message_id=event.message_id)
     elif event.kind in _TELL_OF_A_MESSAGE:
-        _make_known(turn, rules, event, message_id=event.message_id)
+        _make_known(turn, event, message_id=event.message_id)
 
 
-def _make_known(turn: Turn, rules: Rules, event: ThreadEvent, *, message_id: MessageId) -> None:
+def _make_known(turn: Turn, event: ThreadEvent, *, message_id: MessageId) -> None:
     row = turn.get(IDENTITIES, event.inbox_id, message_id)
     if row is not None and row.state != State.WAITED:
         return
     known = Identity(stream_ms=turn.stream_ms, state=State.KNOWN)
     turn.put(IDENTITIES, known, event.inbox_id, message_id)
     if row is not None:
-        settle(turn, rules, threads=[Thread(event.inbox_id, key) for key in row.waiting])
+        settle(turn, threads=[Thread(event.inbox_id, key) for key in row.waiting])
 
 
-def _forget(turn: Turn, rules: Rules, event: ThreadEvent, *, message_id: MessageId) -> None:
+def _forget(turn: Turn, event: ThreadEvent, *, message_id: MessageId) -> None:
     """Take the mail out of what is held; what waited for it waits no longer."""
     row = turn.get(IDENTITIES, event.inbox_id, message_id)
     if row is None or row.state in (State.WAITED, State.KNOWN):
@@ -81,4 +80,4 @@ def _forget(turn: Turn, rules: Rules, event: ThreadEvent, *, message_id: Message
     threads = [Thread(event.inbox_id, key) for key in (row.thread_key, *row.waiting)]
     if row.number is not None:
         drop_held(turn, row.number)
-    settle(turn, rules, threads=threads)
+    settle(turn, threads=threads)

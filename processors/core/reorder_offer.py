@@ -41,7 +41,7 @@ def offer(turn: Turn, rules: Rules, mail: Mail, *, before: Identity | None) -> N
     released = _at_once(turn, mail, thread)
     if released is None:
         _hold(turn, rules, mail, winner=winner, thread=thread)
-        settle(turn, rules, threads=[mail.thread, *freed])
+        settle(turn, threads=[mail.thread, *freed])
         release_early(turn, rules, mail.thread)
         return
     going = Going(event=mail.event, place=mail.place, released=released, mark=turn.mark)
@@ -49,7 +49,7 @@ def offer(turn: Turn, rules: Rules, mail: Mail, *, before: Identity | None) -> N
     row = ThreadRow(stream_ms=turn.stream_ms, held=thread.held, newest=newest)
     turn.put(THREADS, row, *mail.thread)
     if thread.held or waiting or freed:
-        settle(turn, rules, threads=[mail.thread, *waiting, *freed])
+        settle(turn, threads=[mail.thread, *waiting, *freed])
 
 
 def _remembered(turn: Turn, thread: Thread, horizon_ms: int) -> ThreadRow:

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Final, Protocol
 
 from processors.core.reorder_rows import Held, Place, Released, Wait
-from schemas.events import Kind, ThreadEvent
+from schemas.events import ThreadEvent
 from schemas.keys import MessageId, ThreadKey
 
 _MS_NS: Final = 1_000_000
@@ -60,9 +60,7 @@ def parent_of(event: Named) -> MessageId | None:
 
 def is_opening(event: ThreadEvent, parent: MessageId | None) -> bool:
     """Whether nothing in its thread can come before this mail, which names this parent."""
-    if parent is not None or event.kind == Kind.ANNOUNCED:
-        return False
-    return event.is_opening or event.thread_key is None
+    return parent is None and (event.is_opening or event.thread_key is None)
 
 
 def late_by_ms(place: Place, newest: Place | None) -> int | None:
@@ -132,23 +130,21 @@ def _proof(row: Held) -> str:
     return Released.OPENING if row.parent is None else Released.PARENT
 
 
-def over(held: Sequence[Held], *, now_ms: int, fired: int, fetch_wait_ms: int) -> list[bool]:
+def over(held: Sequence[Held], *, now_ms: int, fired: int) -> list[bool]:
     """For each held event in order of place: whether its wait is over.
 
     `fired` is the number of the event whose timer rang: its time has come, whatever the clock says.
-    Behind an announced mail an event waits on, until the mail is here or given up, but never
-    longer than an announced mail would.
+    Behind an announced mail an event waits on, until the mail is here or given up, or until the
+    timer rings that bounds this.
     """
-    blocked_until, answers = 0, []
+    is_behind, answers = False, []
     for row in held:
         has_rung = row.number == fired
-        answers.append(
-            (has_rung and row.alarm == Wait.FETCH)
-            or max(row.due_ms, row.held_at_ms + fetch_wait_ms) <= now_ms
-            or (blocked_until <= now_ms and (has_rung or row.due_ms <= now_ms))
+        is_over = (has_rung and row.alarm == Wait.FETCH) or (
+            not is_behind and (has_rung or row.due_ms <= now_ms)
         )
-        if row.wait == Wait.FETCH and not answers[-1]:
-            blocked_until = max(blocked_until, row.due_ms)
+        answers.append(is_over)
+        is_behind = is_behind or (row.wait == Wait.FETCH and not is_over)
     return answers
 
 

@@ -121,7 +121,7 @@ def headers_of(event: ThreadEvent, ce_type: str) -> Headers:
     )
 
 
-def settle(turn: Turn, rules: Rules, *, threads: list[Thread], fired: int = 0) -> None:
+def settle(turn: Turn, *, threads: list[Thread], fired: int = 0) -> None:
     """Let go all that may go in these threads, and in those that what goes sets free.
 
     `fired` is the number of the held event whose timer rang. This ends: a thread is looked at
@@ -131,7 +131,7 @@ def settle(turn: Turn, rules: Rules, *, threads: list[Thread], fired: int = 0) -
     while waiting:
         thread = waiting.pop(0)
         if thread_row(turn, thread).held:
-            waiting += _let_go_ready(turn, rules, thread=thread, fired=fired)
+            waiting += _let_go_ready(turn, thread, fired=fired)
 
 
 def release_early(turn: Turn, rules: Rules, thread: Thread) -> None:
@@ -142,26 +142,26 @@ def release_early(turn: Turn, rules: Rules, thread: Thread) -> None:
     """
     row = thread_row(turn, thread)
     if len(row.held) > rules.hold_per_thread:
-        _let_go_capped(turn, rules, held_of(turn, row)[0])
+        _let_go_capped(turn, held_of(turn, row)[0])
     for oldest in oldest_above_caps(turn, rules):
-        _let_go_capped(turn, rules, oldest)
+        _let_go_capped(turn, oldest)
 
 
-def _let_go_capped(turn: Turn, rules: Rules, last: Held) -> None:
+def _let_go_capped(turn: Turn, last: Held) -> None:
     thread = last.thread
     held = held_of(turn, thread_row(turn, thread))
     going = [each for each in held if each.place < last.place] + [last]
     freed = let_go(turn, thread, [(each, Released.CAP) for each in going])
-    settle(turn, rules, threads=[thread, *freed])
+    settle(turn, threads=[thread, *freed])
 
 
-def _let_go_ready(turn: Turn, rules: Rules, *, thread: Thread, fired: int) -> list[Thread]:
+def _let_go_ready(turn: Turn, thread: Thread, *, fired: int) -> list[Thread]:
     """Let go all that may go in this thread; returns the threads that waited for any of it."""
     held = held_of(turn, thread_row(turn, thread))
     freed: list[Thread] = []
     while going := ready(
         held,
-        over(held, now_ms=turn.now_ms, fired=fired, fetch_wait_ms=rules.fetch_wait_ms),
+        over(held, now_ms=turn.now_ms, fired=fired),
         lambda message_id: is_known(turn, thread.inbox_id, message_id),
     ):
         freed += let_go(turn, thread, going)

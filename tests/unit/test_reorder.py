@@ -27,6 +27,13 @@ def test_mail_that_began_its_thread_passes_at_once() -> None:
     assert story(stage) == [("root", "opening", 0)]
 
 
+def test_mail_that_names_a_parent_opens_no_thread() -> None:
+    """Where a provider lost the first mail, the mail's own word counts."""
+    stage = Reordering()
+
+    assert stage.give(an_opening("answer", parents=("root",))) == []
+
+
 def test_mail_that_names_no_thread_opens_its_own() -> None:
     """Nothing can come before a mail in a thread that is the mail itself."""
     stage = Reordering()
@@ -215,6 +222,16 @@ def test_child_with_the_slower_clock_goes_before_its_parent() -> None:
 
     assert released == ["child", "parent"]
     assert [each.late_by_ms for each in stage.ordered] == [None, None, None]
+
+
+def test_child_with_the_slower_clock_waits_while_an_orphan_keeps_its_parent() -> None:
+    """A parent that is here goes before its child goes alone."""
+    stage = Reordering()
+    stage.give(an_opening("root"), an_answer("child", "parent", at_ms=1))
+    stage.give(an_answer("orphan", "elsewhere", at_ms=2))
+
+    assert stage.give(an_answer("parent", "root", at_ms=3)) == []
+    assert stage.wait(2_000) == ["child", "orphan", "parent"]
 
 
 def test_child_with_the_slower_clock_waits_with_its_parent() -> None:

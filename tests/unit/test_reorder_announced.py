@@ -115,6 +115,19 @@ def test_event_waits_behind_announcements_no_longer_than_one_would() -> None:
     assert stage.desk.now_ms == NOW_MS + FETCH_WAIT_MS
 
 
+def test_event_waits_for_the_last_of_the_announcements_before_it() -> None:
+    """The first that is given up does not give up the second."""
+    stage = Reordering()
+    stage.give(an_announcement("one", at_ms=1))
+    stage.wait(1_000)
+    stage.give(an_announcement("two", at_ms=2))
+    stage.wait(1_000)
+    stage.give(a_mail("mail", at_ms=9))
+
+    assert stage.wait(FETCH_WAIT_MS - 2_000) == ["announced-one"]
+    assert stage.wait(1_000) == ["announced-two", "mail"]
+
+
 def test_announcement_that_is_later_holds_nothing_up() -> None:
     """Only what is earlier is waited for."""
     stage = Reordering()
