@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from processors.core.ledger import Cue
@@ -93,8 +94,8 @@ def _release(work: Work, row: LedgerRow, command: ReleaseReply) -> None:
 
 def _settle_sent(work: Work, row: LedgerRow, command: SettleReply) -> None:
     found = replace(row, is_unsure=False, provider_message_id=command.provider_message_id)
-    after = move(work, found, Cue.SETTLE_SENT, by=command.by, why="settled by hand")
-    emit_sent_fact(work.turn, after)
+    emit_sent_fact(work.turn, found)
+    move(work, found, Cue.SETTLE_SENT, by=command.by, why="settled by hand")
 
 
 def _settle_retry(work: Work, row: LedgerRow, command: SettleReply) -> None:
@@ -137,7 +138,7 @@ def _with_text(turn: Turn, row: LedgerRow, command: SendReply) -> LedgerRow:
         origin=_where(turn),
         needs_approval=command.needs_approval,
         summary=command.summary,
-        evidence=None if command.evidence is None else bytes(command.evidence),
+        evidence=bytes(command.evidence) if isinstance(command.evidence, Raw) else None,
     )
     turn.put(TEXTS, text, row.reply_key)
     return replace(row, text_hash=text_hash(command.text, command.html))

@@ -207,7 +207,7 @@ def emit_dead_letter(turn: Turn, row: LedgerRow) -> None:
 
 def _given_up_on(turn: Turn, row: LedgerRow) -> tuple[bytes, Where]:
     if (text := turn.get(TEXTS, row.reply_key)) is not None:
-        evidence = None if text.evidence is None else msgspec.Raw(text.evidence)
+        evidence = msgspec.UNSET if text.evidence is None else msgspec.Raw(text.evidence)
         command = SendReply(
             reply_key=row.reply_key,
             inbox_id=row.inbox_id,

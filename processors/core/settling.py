@@ -128,7 +128,9 @@ def _accept(work: Work, row: LedgerRow, message_id: str | None, *, thread_id: st
     sent = replace(
         row, is_unsure=False, provider_message_id=message_id, provider_thread_id=thread_id
     )
-    emit_sent_fact(work.turn, move(work, sent, Cue.ACCEPTED))
+    # The fact first: the thread's next writer, who may be asked by the move, is to know of it.
+    emit_sent_fact(work.turn, sent)
+    move(work, sent, Cue.ACCEPTED)
 
 
 def _later_or_wait(
