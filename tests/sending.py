@@ -10,7 +10,7 @@ from processors.core.ledger_rows import LEDGER, LedgerRow
 from processors.core.outcomes import Answer
 from processors.core.send import on_record, on_result, on_timer
 from processors.core.send_moves import Policy
-from processors.core.turn import Effect, Output, Result
+from processors.core.turn import Effect, Output, Result, Timer
 from schemas.codec import Codec, to_json
 from schemas.commands import (
     RECEIPT,
@@ -137,10 +137,28 @@ class Sender:
             self.fire()
         self.desk.now_ms = until_ms
 
+    def wait_for_call(self, most_ms: int = 2 * HOUR_MS) -> Effect:
+        """Let time pass until a call is under way."""
+        until_ms = self.desk.now_ms + most_ms
+        while not self.calls:
+            due = self._next_due(until_ms)
+            assert due is not None, "no call in time"
+            self.desk.now_ms = max(self.desk.now_ms, due)
+            self.fire()
+        return self.calls[0]
+
     def fire(self) -> None:
         """Fire what is due now."""
         turn = self.desk.turn()
         for timer in self.desk.timers.take_due(self.desk.now_ms):
+            on_timer(timer, turn, policy=self.policy)
+        self._take(turn.outputs, turn.effects)
+
+    def fire_early(self, timers: Sequence[Timer]) -> None:
+        """Fire these timers now, whenever they were meant for."""
+        turn = self.desk.turn()
+        for timer in timers:
+            self.desk.timers.cancel(timer)
             on_timer(timer, turn, policy=self.policy)
         self._take(turn.outputs, turn.effects)
 
@@ -212,9 +230,10 @@ class Sender:
         found = self.told(Topic.REPLY_RECEIPTS, RECEIPT)
         return [each for each in found if each.reply_key == key_of(name)]
 
-    def requests(self) -> list[WriteRequest]:
-        """What WRITE was asked."""
-        return self.told(Topic.WRITER_REQUESTS, WRITE_REQUEST)
+    def requests(self, since: int = 0) -> list[WriteRequest]:
+        """What WRITE was asked, apart from the first `since` records of any kind."""
+        told = [each for each in self.outputs[since:] if each.topic == Topic.WRITER_REQUESTS]
+        return [WRITE_REQUEST.decode(each.value) for each in told]
 
     def dead_letters(self) -> list[Output]:
         """What was set aside."""

@@ -1,0 +1,379 @@
+"""Gates: an account that is sick or away, kill switches, probes, and that no time counts there."""
+
+import msgspec
+import pytest
+
+from processors.core.gates import FAILURES_TO_CLOSE
+from processors.core.ledger_rows import GATES, LANES
+from processors.core.outcomes import Answer, Failure, Looked, Stopped
+from processors.core.posting import MOST_PROBES, MOST_PULLED
+from processors.core.requests import LOOK_UP
+from processors.core.turn import Timer
+from schemas.commands import AUDIT_ENTRY, Withdraw
+from schemas.topics import Topic
+from tests.sending import (
+    DAY_MS,
+    HOUR_MS,
+    INBOX,
+    MINUTE_MS,
+    POLICY,
+    SECOND_MS,
+    SENT,
+    Sender,
+    a_sender,
+    a_text,
+    an_ask,
+    key_of,
+)
+
+DOWN = Answer(status=503)
+NO_AUTH = Answer(status=401)
+STOPPED = Stopped(switch="sends")
+
+
+def a_backlog(count: int, **policy: object) -> Sender:
+    """So many replies of different threads, as many of them posting as may."""
+    sender = a_sender(**policy)
+    for nth in range(count):
+        sender.give(an_ask(f"m{nth}", thread=f"thd_{nth}"))
+        sender.give(a_text(f"m{nth}"))
+    return sender
+
+
+def states(sender: Sender, count: int) -> list[str | None]:
+    """Where they all stand."""
+    return [sender.state(f"m{nth}") for nth in range(count)]
+
+
+def gate_moves(sender: Sender) -> list[tuple[str, str | None]]:
+    """Which gates closed and opened, in that order."""
+    entries = sender.told(Topic.AUDIT, AUDIT_ENTRY)
+    return [(each.subject, each.after) for each in entries if each.what == "gate moved"]
+
+
+def waiting(sender: Sender) -> int:
+    """How many replies wait in lanes."""
+    return len(list(sender.desk.turn().rows(LANES)))
+
+
+def serve(sender: Sender, outcome: object, *, for_ms: int) -> int:
+    """Give every call this outcome for so long; how many there were."""
+    until_ms, calls = sender.desk.now_ms + for_ms, 0
+    while sender.desk.now_ms < until_ms:
+        while sender.calls:
+            calls += 1
+            sender.answer(outcome)
+        sender.wait(SECOND_MS)
+    return calls
+
+
+# -- accounts
+
+
+@pytest.mark.parametrize("answer", [NO_AUTH, Answer(status=403), DOWN])
+def test_ten_minutes_of_outage_cost_no_reply(answer: Answer) -> None:
+    """A fault that all replies share is not a fault of each."""
+    sender = a_backlog(50)
+
+    serve(sender, answer, for_ms=10 * MINUTE_MS)
+    serve(sender, SENT, for_ms=2 * MINUTE_MS)
+
+    assert states(sender, 50) == ["sent"] * 50
+    assert sender.dead_letters() == []
+
+
+def test_paused_account_spends_no_attempts_and_few_calls() -> None:
+    """A key that was revoked is tried by one reply at a time, at most once a minute in the end."""
+    sender = a_backlog(50)
+
+    calls = serve(sender, NO_AUTH, for_ms=HOUR_MS)
+
+    assert calls < 150
+    assert {sender.row(f"m{nth}").attempts for nth in range(50)} == {0}
+
+
+def test_pause_raises_one_alarm_and_says_when_it_is_over() -> None:
+    """Fifty alarms for one revoked key hide the next fault."""
+    sender = a_backlog(10)
+
+    serve(sender, NO_AUTH, for_ms=10 * MINUTE_MS)
+    serve(sender, SENT, for_ms=2 * MINUTE_MS)
+
+    assert gate_moves(sender) == [("account/main", "closed"), ("account/main", "open")]
+
+
+def test_probes_that_find_the_gate_closed_leave_no_audit() -> None:
+    """Three days of a stopped account must not fill the audit."""
+    sender = a_backlog(3)
+    serve(sender, NO_AUTH, for_ms=MINUTE_MS)
+    told = len(sender.outputs)
+
+    serve(sender, NO_AUTH, for_ms=HOUR_MS)
+
+    assert len(sender.outputs) == told
+
+
+def test_one_reply_that_always_fails_does_not_pause_the_account() -> None:
+    """It may be at fault itself."""
+    sender = a_sender(an_ask(), a_text())
+    for _ in range(2 * FAILURES_TO_CLOSE):
+        sender.wait_for_call()
+        sender.answer(DOWN)
+
+    sender.give(an_ask("m2", thread="thd_2"))
+    sender.give(a_text("m2"))
+
+    assert (sender.state("m2"), gate_moves(sender)) == ("posting", [])
+
+
+def test_success_between_failures_starts_the_count_again() -> None:
+    """Three failures in a row are an outage; three in a day are not."""
+    sender = a_backlog(6, calls_at_once=6)
+
+    for answer in (DOWN, DOWN, SENT, DOWN, DOWN, SENT):
+        sender.answer(answer)
+
+    assert gate_moves(sender) == []
+
+
+def test_outage_that_only_one_reply_is_left_to_see_does_not_pause_it_for_ever() -> None:
+    """Its own age must count again, or it would neither be sent nor given up."""
+    sender = a_backlog(3, calls_at_once=3)
+    for _ in range(FAILURES_TO_CLOSE):
+        sender.answer(DOWN)
+    while sender.state("m0") != "given-up" or sender.state("m1") != "given-up":
+        call = sender.wait_for_call()
+        sender.answer(DOWN if call.id == key_of("m2") else Answer(status=422), call=call)
+
+    serve(sender, DOWN, for_ms=2 * DAY_MS)
+
+    assert sender.state("m2") == "held-uncertain"
+
+
+def test_lone_probe_that_fails_opens_the_gate() -> None:
+    """It is one reply against one fault: its own backoff and age see to it."""
+    sender = a_backlog(1)
+    sender.answer(NO_AUTH)
+    sender.wait_for_call()
+
+    sender.answer(DOWN)
+
+    assert gate_moves(sender) == [("account/main", "closed"), ("account/main", "open")]
+    assert (sender.row("m0").lane, sender.row("m0").attempts) == ("", 1)
+
+
+def test_call_that_ends_well_while_the_gate_is_closed_leaves_it_closed() -> None:
+    """It may have begun before the outage did; the probe decides."""
+    sender = a_backlog(3, calls_at_once=3)
+
+    sender.answer(NO_AUTH)
+    sender.answer(SENT)
+
+    assert gate_moves(sender) == [("account/main", "closed")]
+
+
+def test_probe_whose_result_is_lost_is_followed_by_another() -> None:
+    """A crash during a probe must not leave the gate closed for ever."""
+    sender = a_backlog(2)
+    sender.answer(NO_AUTH)
+    sender.answer(NO_AUTH)
+    sender.wait_for_call()
+    sender.crash()
+
+    serve(sender, SENT, for_ms=2 * MINUTE_MS)
+
+    assert states(sender, 2) == ["sent", "sent"]
+
+
+def test_time_at_a_closed_gate_does_not_count() -> None:
+    """Two days without a valid key give nothing up."""
+    sender = a_backlog(3)
+
+    serve(sender, NO_AUTH, for_ms=2 * DAY_MS)
+    during = states(sender, 3)
+    serve(sender, SENT, for_ms=2 * MINUTE_MS)
+
+    assert "given-up" not in during
+    assert states(sender, 3) == ["sent"] * 3
+
+
+def test_gate_opens_when_nobody_is_left_to_try_it() -> None:
+    """Whoever comes next finds out by itself."""
+    sender = a_backlog(1)
+    sender.answer(NO_AUTH)
+    sender.give(Withdraw(reply_key=key_of("m0"), inbox_id=INBOX, reason="opt-out"))
+
+    sender.wait(MINUTE_MS)
+
+    assert (sender.state("m0"), list(sender.desk.turn().rows(GATES))) == ("refused", [])
+
+
+def test_accounts_do_not_wait_for_each_other() -> None:
+    """One customer's revoked key is nobody else's."""
+    sender = a_backlog(1)
+    other = msgspec.structs.replace(an_ask("m9", thread="thd_9"), account="other")
+    sender.answer(NO_AUTH)
+
+    sender.give(other)
+    sender.give(a_text("m9"))
+
+    assert (sender.state("m0"), sender.state("m9")) == ("due", "posting")
+
+
+def test_long_lane_is_let_out_in_parts() -> None:
+    """No batch grows with the backlog."""
+    count = MOST_PULLED + 30
+    sender = a_backlog(count, calls_at_once=1)
+    sender.answer(NO_AUTH)
+    sender.wait(SECOND_MS)
+
+    while sender.row("m0").state != "sent" and sender.calls:
+        sender.answer(SENT)
+    serve(sender, SENT, for_ms=10 * MINUTE_MS)
+
+    assert set(states(sender, count)) == {"sent"}
+
+
+# -- kill switches
+
+
+def test_stopped_sends_wait_and_go_on() -> None:
+    """Nothing is lost, and nothing is given up, by three days of silence."""
+    sender = a_backlog(20)
+
+    serve(sender, STOPPED, for_ms=3 * DAY_MS // 24)
+    row = sender.row("m0")
+    serve(sender, SENT, for_ms=MINUTE_MS)
+
+    assert (row.attempts, row.was_attempted, row.is_unsure) == (0, False, False)
+    assert states(sender, 20) == ["sent"] * 20
+
+
+def test_started_sends_go_on_within_seconds() -> None:
+    """An operator who starts them again waits for it."""
+    sender = a_backlog(20)
+    serve(sender, STOPPED, for_ms=HOUR_MS)
+
+    serve(sender, SENT, for_ms=10 * SECOND_MS)
+
+    assert states(sender, 20) == ["sent"] * 20
+
+
+def test_inbox_that_is_stopped_stops_no_other() -> None:
+    """Its switch has a gate of its own."""
+    sender = a_backlog(1)
+    sender.answer(Stopped(switch=f"sends/{INBOX}"))
+    elsewhere = msgspec.structs.replace(
+        an_ask("m9", thread="thd_9"), inbox_id="other@inbox.example"
+    )
+
+    sender.give(elsewhere)
+    sender.give(msgspec.structs.replace(a_text("m9"), inbox_id="other@inbox.example"))
+
+    assert (sender.state("m0"), sender.state("m9")) == ("due", "posting")
+
+
+def test_probe_that_meets_another_closed_gate_waits_there() -> None:
+    """Two gates may be closed at once, and the next in line is tried."""
+    sender = a_backlog(4, calls_at_once=4)
+    sender.answer(NO_AUTH)
+    sender.answer(STOPPED)
+    sender.answer(STOPPED)
+    sender.answer(STOPPED)
+
+    serve(sender, SENT, for_ms=3 * MINUTE_MS)
+
+    assert states(sender, 4) == ["sent"] * 4
+
+
+def test_gate_looks_again_when_the_first_in_its_lane_are_stuck_elsewhere() -> None:
+    """A probe is looked for among a few, so that no turn walks through a whole backlog."""
+    count = MOST_PROBES + 3
+    sender = a_backlog(count, calls_at_once=2)
+    sender.answer(Answer(failure=Failure.TIMEOUT))
+    sender.answer(STOPPED)
+    sender.answer(STOPPED)
+    sender.desk.now_ms += DAY_MS
+    sender.fire()
+    look = next(call for call in sender.calls if call.kind == LOOK_UP)
+
+    sender.answer(Looked(answer=NO_AUTH), call=look)
+    sender.answer(STOPPED)
+    sender.wait(3 * SECOND_MS)
+    serve(sender, SENT, for_ms=5 * MINUTE_MS)
+
+    assert states(sender, count)[1:] == ["sent"] * (count - 1)
+
+
+def test_gate_whose_whole_lane_is_stuck_elsewhere_is_looked_at_again() -> None:
+    """It can learn nothing until the other gate opens."""
+    sender = a_backlog(2)
+    sender.answer(NO_AUTH)
+    sender.answer(NO_AUTH)
+    sender.wait_for_call()
+    sender.answer(STOPPED)
+
+    serve(sender, STOPPED, for_ms=5 * MINUTE_MS)
+    serve(sender, SENT, for_ms=3 * MINUTE_MS)
+
+    assert states(sender, 2) == ["sent", "sent"]
+
+
+def test_look_up_passes_a_kill_switch() -> None:
+    """It posts nothing, and a person may be waiting for what it finds."""
+    sender = a_backlog(2, calls_at_once=2)
+    sender.answer(Answer(failure=Failure.TIMEOUT))
+    sender.answer(STOPPED)
+    sender.desk.now_ms += DAY_MS
+
+    sender.fire()
+    kinds = {call.kind for call in sender.calls}
+    look = next(call for call in sender.calls if call.kind == LOOK_UP)
+    sender.answer(Looked(answer=Answer(status=200), found=("<r@x>", None)), call=look)
+
+    assert LOOK_UP in kinds
+    assert sender.state("m0") == "sent"
+
+
+def test_look_up_waits_for_a_sick_account() -> None:
+    """It would be refused like a post."""
+    sender = a_backlog(1)
+    sender.answer(Answer(failure=Failure.TIMEOUT))
+    sender.desk.now_ms += DAY_MS
+    sender.fire()
+
+    sender.answer(Looked(answer=NO_AUTH))
+
+    assert (sender.state("m0"), waiting(sender), sender.row("m0").lookups) == ("due", 1, 0)
+
+
+def test_timer_of_another_closing_is_stale() -> None:
+    """Only the gate's own timer may send a probe."""
+    sender = a_backlog(1)
+    sender.answer(NO_AUTH)
+
+    sender.fire_early([Timer(sender.desk.now_ms, "gate", "account/main")])
+
+    assert sender.calls == []
+
+
+def test_lane_of_a_closed_gate_stays() -> None:
+    """A gate may close again before its lane was let out."""
+    sender = a_backlog(1)
+    sender.answer(NO_AUTH)
+
+    sender.fire_early([Timer(sender.desk.now_ms, "lane", "account/main")])
+
+    assert (sender.calls, waiting(sender)) == ([], 1)
+
+
+def test_withdrawn_reply_leaves_its_lane() -> None:
+    """The lane must not name a reply that is settled."""
+    sender = a_backlog(2)
+    sender.answer(NO_AUTH)
+    sender.answer(NO_AUTH)
+
+    sender.give(Withdraw(reply_key=key_of("m0"), inbox_id=INBOX, reason="opt-out"))
+
+    assert waiting(sender) == 1
+    assert POLICY.calls_at_once > 2
