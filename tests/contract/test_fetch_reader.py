@@ -32,7 +32,14 @@ def outcome_of(provider: Running, spelling: str, *, key: str = "am_test") -> Out
     """What comes of reading this message from the provider."""
     account = Account(provider="agentmail", base_url=provider.url, api_key="MAIL_KEY")
     reader = AgentMailReader(account, environ={"MAIL_KEY": key})
-    return asyncio.run(reader.read(call_for(spelling), timeout_s=10))
+
+    async def once() -> Outcome:
+        try:
+            return await reader.read(call_for(spelling), timeout_s=10)
+        finally:
+            await reader.close()
+
+    return asyncio.run(once())
 
 
 def order(api: httpx.Client, **fault: object) -> None:

@@ -63,7 +63,15 @@ def outcome_of(
     timeout_s: float = 5,
 ) -> Outcome:
     """What comes of a call to a provider that answers like this."""
-    return asyncio.run(a_reader(answer, keys=keys).read(call, timeout_s=timeout_s))
+    reader = a_reader(answer, keys=keys)
+
+    async def once() -> Outcome:
+        try:
+            return await reader.read(call, timeout_s=timeout_s)
+        finally:
+            await reader.close()
+
+    return asyncio.run(once())
 
 
 def request_of(call: ReadCall) -> Request:
