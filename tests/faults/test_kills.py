@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from processors.runtime.steps import Step
+from schemas.events import ORDERED_EVENT
 from schemas.topics import Topic
 from tests.logs import records_in
 from tests.pipeline import STAGES, Mail, Pipeline, conversation, pipeline
@@ -47,14 +47,15 @@ def kill_twice(whole: Pipeline, name: str, *, traffic: Traffic, rnd: random.Rand
     whole.restart(name)
 
 
-def told_ids(whole: Pipeline, mails: Sequence[Mail]) -> Counter[str]:
-    """How often each event of these mails stands on the public topic."""
-    ours = {mail.event_id for mail in mails}
-    told = (
-        msgspec.json.decode(record.value or b"")["event"]["event_id"]
+def told(whole: Pipeline, mails: Sequence[Mail]) -> Counter[tuple[str, str]]:
+    """How often each of these messages stands on the public topic."""
+    ours = {mail.identity for mail in mails}
+    events = (
+        ORDERED_EVENT.decode(record.value).event
         for record in records_in(whole.settings, Topic.ORDERED_EVENTS)
     )
-    return Counter(event_id for event_id in told if event_id in ours)
+    identities = ((event.inbox_id, f"<{event.message_id}>") for event in events)
+    return Counter(identity for identity in identities if identity in ours)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -75,4 +76,4 @@ def test_kill_under_load_loses_and_doubles_nothing(whole: Pipeline, name: str, s
     whole.await_mails(before.total() + owed.total())
 
     assert whole.replies() - before == owed
-    assert told_ids(whole, mails) == Counter(mail.event_id for mail in mails)
+    assert told(whole, mails) == owed
