@@ -42,6 +42,18 @@ def test_rows_within_the_horizon_stay() -> None:
     assert aging(stage) == 2
 
 
+def test_thread_past_the_horizon_makes_nothing_late() -> None:
+    """What is forgotten is forgotten at one moment, whatever the walk has reached."""
+    stage = Reordering(horizon_ms=HORIZON_MS)
+    stage.give(an_opening("newer", at_ms=5))
+    stage.wait(HORIZON_MS)
+
+    stage.give(a_mail("older", at_ms=1))
+
+    assert stage.wait(2_000) == ["older"]
+    assert stage.ordered[-1].late_by_ms is None
+
+
 def test_held_mail_and_its_thread_stay_whatever_their_age() -> None:
     """What waits is not forgotten while it waits."""
     stage = Reordering()

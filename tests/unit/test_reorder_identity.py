@@ -245,6 +245,17 @@ def test_winner_told_twice_by_the_stage_before_is_told_once_here() -> None:
     assert marks(stage) == [None, "dedupe-replay", "reorder-replay"]
 
 
+def test_copy_of_another_event_does_not_stand_in_for_the_winner() -> None:
+    """A rewind tells the winner from its own record, wherever duplicates stand."""
+    stage = Reordering()
+    stage.give(an_opening("m"), another(an_opening("m")))
+    stage.desk.offset = -1
+
+    stage.give(an_opening("m"), another(an_opening("m")), mark="replay-1")
+
+    assert marks(stage) == [None, "replay-1"]
+
+
 def test_winner_read_from_the_later_record_alone_is_told() -> None:
     """A rewind that starts after the first record must not miss the mail."""
     stage = Reordering()
