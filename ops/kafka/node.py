@@ -70,7 +70,10 @@ class Node:
 
     def require_running(self) -> None:
         """Return when the process runs. Raises BrokerAway with the reason that it logged."""
-        if self.process is None:
+        # A child of ours is asked by its handle: in the moment in which the kernel replaces this
+        # program by Java, a process has no command line, and looks like none of ours.
+        is_running = self._child.poll() is None if self._child else self.process is not None
+        if not is_running:
             raise self._failure()
 
     def stop(self, deadline_s: float) -> bool:
@@ -84,10 +87,11 @@ class Node:
 
     def kill(self) -> None:
         """End the process at once, as a crash would, and return when it is gone."""
-        if process := self.process:
-            process.kill()
         if self._child:
+            self._child.kill()
             self._child.wait()
+        elif process := self.process:
+            process.kill()
         if self._watchdog:
             dismiss(self._watchdog)
         self._child = self._watchdog = None
