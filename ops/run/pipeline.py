@@ -1,0 +1,186 @@
+"""All parts of one run, brought up in order and taken down in order.
+
+Owns: the order. Up: provider, Kafka, topics, stages and door together, webhooks. Down: the door
+first, so that nothing new comes in; then the stages, the provider, Kafka last.
+May not: leave a process, or decide that a part is started again.
+"""
+
+import queue
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from ops.kafka.telling import Teller
+from ops.run.directory import Served, filled_in, hooks_of, read_directory, served_by
+from ops.run.ending import AWAY, SETTINGS
+from ops.run.logfile import LogFile
+from ops.run.part import Ended, Happening, Happenings, Part, Ready
+from ops.run.plan import DOOR, KAFKA, PROVIDER, STAGES, Plan, environ_of
+from ops.run.provider import Provider
+from ops.run.words import ended_sentence
+from ops.topics import made_topics
+from schemas.directory import Directory
+from schemas.errors import OneReplyError, Permanent, SettingsError, Transient
+from schemas.settings import Settings
+
+# Ten times what a start of all parts takes on two idle cores.
+START_DEADLINE_S: Final = 90.0
+# The door answers what it has in hand: its own grace is 15 s. A stage ends its batch; one whose
+# broker is away would wait longer, and loses nothing by being killed.
+STOP_DEADLINES_S: Final = {DOOR: 20.0, PROVIDER: 10.0}
+STAGE_STOP_DEADLINE_S: Final = 15.0
+
+
+class Pipeline:
+    """Everything that a run starts. Not up before `start` has returned."""
+
+    def __init__(self, plan: Plan, teller: Teller) -> None:
+        self.plan = plan
+        self.settings: Settings = plan.settings
+        self.directory: Directory = read_directory(plan.config)
+        self.served: Served = served_by(self.directory, plan.provider)
+        self.parts: dict[str, Part] = {}
+        self.urls: dict[str, str] = {}
+        self._teller = teller
+        self._happenings: Happenings = queue.SimpleQueue()
+        self._secrets: dict[str, str] = {}
+
+    @property
+    def door(self) -> str:
+        """Where the door listens."""
+        return self.urls[DOOR]
+
+    def start(self) -> None:
+        """Return when all parts work. Raises OneReplyError; `stop` ends what was started."""
+        plan = self.plan
+        if self.served.sources:
+            made = plan.folder.secrets()
+            self._secrets = filled_in(self.directory, self.served, made, environ=plan.environ)
+            self.start_parts(PROVIDER)
+        self._start_broker()
+        self._make_topics()
+        if self.served.sources:
+            self.wait_ready(PROVIDER)
+        self.start_parts(*STAGES, DOOR)
+        self.wait_ready(*STAGES, DOOR)
+        self._tell_provider()
+
+    def stop(self) -> None:
+        """Return when nothing of it runs any more. Safe to repeat."""
+        for names in ((DOOR,), STAGES, (PROVIDER,)):
+            self._end([self.parts[name] for name in names if name in self.parts])
+        self._teller.show("stopping kafka")
+        self.plan.broker.stop()
+
+    def kill(self) -> None:
+        """End all parts at once; Kafka in good order."""
+        for part in self.parts.values():
+            part.kill()
+        self.plan.broker.stop()
+
+    def start_parts(self, *names: str) -> None:
+        """Start these parts; they may not work yet."""
+        for name in names:
+            if name not in self.parts:
+                self.parts[name] = self._part(name)
+            self.parts[name].start()
+
+    def wait_ready(self, *names: str, deadline_s: float = START_DEADLINE_S) -> None:
+        """Return when these parts say that they work.
+
+        Raises what `failure` makes of a part that ended, Transient past the deadline.
+        """
+        began, waiting = time.monotonic(), dict.fromkeys(names)
+        while waiting:
+            self._teller.show(f"starting {', '.join(waiting)}")
+            match self.next_happening(deadline_s - (time.monotonic() - began)):
+                case Ready(name, _, url):
+                    waiting.pop(name, None)
+                    self._say_up(name, url, seconds=time.monotonic() - began)
+                case Ended() as ended if ended.name in waiting:
+                    raise self.failure(ended)
+                case None:
+                    late, folder = ", ".join(waiting), self.plan.folder.logs
+                    raise Transient(f"Not up in {deadline_s:.0f} s: {late}. Logs: {folder}")
+
+    def next_happening(self, deadline_s: float) -> Happening | None:
+        """What happens next to the latest process of a part; None when nothing does in time."""
+        end = time.monotonic() + deadline_s
+        while (left_s := end - time.monotonic()) > 0:
+            try:
+                happening = self._happenings.get(timeout=left_s)
+            except queue.Empty:
+                return None
+            if happening.start == self.parts[happening.name].starts:
+                if isinstance(happening, Ready):
+                    self.urls[happening.name] = happening.url
+                return happening
+        return None
+
+    def failure(self, ended: Ended) -> OneReplyError:
+        """What a part's end means to a run that cannot do without it."""
+        log = self.parts[ended.name].log.path
+        sentence = f"{ended_sentence(ended.name, ended.code, ended.reason)}. Its log: {log}"
+        if ended.code == SETTINGS:
+            return SettingsError([sentence])
+        return Transient(sentence) if ended.code == AWAY else Permanent(sentence)
+
+    def provider(self) -> Provider:
+        """The provider's control side; the caller closes it."""
+        return Provider(self.plan.provider)
+
+    def _part(self, name: str) -> Part:
+        # The provider checks no key, and is told each webhook's secret: it gets none of them here.
+        secrets = {} if name == PROVIDER else self._secrets
+        return Part(
+            name,
+            self.plan.command_of(name),
+            environ={**self.plan.environ, **environ_of(self.settings), **secrets},
+            log=LogFile(self.plan.folder.logs / f"{name}.log"),
+            tell=self._happenings,
+        )
+
+    def _start_broker(self) -> None:
+        began = time.monotonic()
+        self._teller.show("starting kafka")
+        servers = self.plan.broker.start()
+        self.settings = self.settings.model_copy(update={"bootstrap_servers": servers})
+        self._say_up(KAFKA, servers, seconds=time.monotonic() - began)
+
+    def _make_topics(self) -> None:
+        began = time.monotonic()
+        self._teller.show("making topics")
+        done = made_topics(self.settings)
+        made = sum(line.endswith("created") for line in done)
+        shape = self.settings.shape()
+        self._say_up(
+            "topics",
+            f"{made} created, {shape.replication} {'copy' if shape.replication == 1 else 'copies'}",
+            seconds=time.monotonic() - began,
+        )
+
+    def _tell_provider(self) -> None:
+        if not self.served.sources:
+            return
+        environ = {**self.plan.environ, **self._secrets}
+        hooks = hooks_of(self.directory, self.served, environ=environ)
+        api_key = self.plan.folder.secrets().api_key
+        with self.provider() as provider:
+            provider.open_inboxes(tuple(self.served.inboxes))
+            provider.have_webhooks(hooks, door=self.door, api_key=api_key)
+
+    def _say_up(self, name: str, where: str, *, seconds: float) -> None:
+        self._teller.say(f"  {name:<9} {where:<50} {seconds:>5.1f} s")
+
+    def _end(self, parts: Sequence[Part]) -> None:
+        running = [part for part in parts if part.is_running]
+        if running:
+            self._teller.show(f"stopping {', '.join(part.name for part in running)}")
+        for part in running:
+            part.terminate()
+        began = time.monotonic()
+        for part in running:
+            deadline_s = STOP_DEADLINES_S.get(part.name, STAGE_STOP_DEADLINE_S)
+            if not part.has_ended(max(0.1, deadline_s - (time.monotonic() - began))):
+                part.kill()
+                self._teller.say(f"{part.name} did not end in {deadline_s:.0f} s and was killed.")

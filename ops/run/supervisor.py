@@ -1,0 +1,101 @@
+"""Keeps the parts of a run going: one that ends is started again, and that is said.
+
+Owns: the restarts.
+May not: give up in silence. What is not started again is named, with the reason.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ops.kafka.errors import BrokerAway
+from ops.kafka.telling import Teller
+from ops.run.part import Ended, Ready
+from ops.run.pipeline import Pipeline
+from ops.run.plan import KAFKA
+from ops.run.restarts import FINAL_CODES, Restarts
+from ops.run.words import ended_sentence
+
+# How often Kafka's process is looked at; the parts tell by themselves.
+LOOK_S: Final = 1.0
+
+Clock = Callable[[], float]
+
+
+class Supervisor:
+    """Watches a pipeline that is up."""
+
+    def __init__(
+        self, pipeline: Pipeline, teller: Teller, *, clock: Clock = time.monotonic
+    ) -> None:
+        self._pipeline, self._teller, self._clock = pipeline, teller, clock
+        self._restarts = dict.fromkeys((*pipeline.parts, KAFKA), Restarts())
+        self._started_at = dict.fromkeys((*pipeline.parts, KAFKA), clock())
+        self._due_at: dict[str, float] = {}
+        self._awaited: set[str] = set()
+        self._is_log_loss_told = False
+
+    def watch(self) -> None:
+        """Keep everything going until interrupted."""
+        while True:
+            self.step()
+
+    def step(self) -> None:
+        """Wait for the next end, at most until something is to be looked at; then see to it."""
+        now = self._clock()
+        next_due_s = min((at - now for at in self._due_at.values()), default=LOOK_S)
+        happening = self._pipeline.next_happening(max(0.001, min(next_due_s, LOOK_S)))
+        match happening:
+            case Ended():
+                self._see_to(happening)
+            case Ready(name) if name in self._awaited:
+                self._awaited.discard(name)
+                self._teller.say(f"{name} works again.")
+        self._look_at_kafka()
+        self._look_at_logs()
+        for name in [name for name, at in self._due_at.items() if at <= self._clock()]:
+            self._start_again(name)
+
+    def _see_to(self, ended: Ended) -> None:
+        sentence = ended_sentence(ended.name, ended.code, ended.reason)
+        if ended.code in FINAL_CODES:
+            self._teller.say(f"{sentence}; not started again: this needs you. The rest goes on.")
+            return
+        self._plan_restart(ended.name, sentence)
+
+    def _look_at_kafka(self) -> None:
+        if KAFKA in self._due_at:
+            return
+        try:
+            self._pipeline.plan.broker.require_running()
+        except BrokerAway as error:
+            self._plan_restart(KAFKA, str(error).removesuffix("."))
+
+    def _look_at_logs(self) -> None:
+        dropped = any(part.log.dropped for part in self._pipeline.parts.values())
+        if dropped and not self._is_log_loss_told:
+            self._is_log_loss_told = True
+            folder = self._pipeline.plan.folder.logs
+            self._teller.say(f"Log lines could not be written to {folder}: is the disk full?")
+
+    def _plan_restart(self, name: str, sentence: str) -> None:
+        now = self._clock()
+        restarts = self._restarts[name].after_end(lived_s=now - self._started_at[name])
+        self._restarts[name] = restarts
+        self._due_at[name] = now + restarts.wait_s
+        when = f"starts again in {restarts.wait_s:.0f} s" if restarts.wait_s else "started again"
+        self._teller.say(f"{sentence}; {when} ({restarts.count})")
+
+    def _start_again(self, name: str) -> None:
+        del self._due_at[name]
+        self._started_at[name] = self._clock()
+        if name != KAFKA:
+            self._awaited.add(name)
+            self._pipeline.start_parts(name)
+            return
+        try:
+            self._pipeline.plan.broker.start_again()
+        except BrokerAway as error:
+            self._plan_restart(KAFKA, str(error).removesuffix("."))
+        else:
+            self._teller.say(f"{KAFKA} works again.")

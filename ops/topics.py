@@ -1,0 +1,173 @@
+"""`onereply topics`: what the topics are, whether the cluster has them so, and making them.
+
+Owns: the plan of what `create` would do, the words and the exit codes.
+May not: have a rule of its own about a topic; schemas.topics compares, schemas.cluster acts.
+"""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ops.run.ending import FAILED, one_sentence
+from schemas.cluster import admin, create_topics, seen_topics
+from schemas.errors import SettingsError, Transient
+from schemas.settings import Settings, load_settings
+from schemas.topics import DAY_MS, TOPICS, Shape, Topic, TopicSeen, TopicSpec, differences
+
+# How Kafka names the refusal of more copies than there are brokers.
+TOO_FEW_BROKERS: Final = "INVALID_REPLICATION_FACTOR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What `create` would do, and what it cannot mend."""
+
+    create: tuple[str, ...]
+    set_options: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def plan_of(shape: Shape, seen: dict[str, TopicSeen]) -> Plan:
+    """The plan that makes the cluster as declared, as far as that can be done to live topics."""
+    create, options, after = [], [], dict[str, TopicSeen]()
+    for topic in Topic:
+        name, wanted = shape.name(topic), shape.config_of(topic)
+        if name not in seen:
+            create.append(name)
+            after[name] = TopicSeen(
+                partitions=shape.partitions_of(topic), replication=shape.replication, config=wanted
+            )
+            continue
+        options += [
+            f"{name}: {option} from {seen[name].config.get(option)} to {value}"
+            for option, value in wanted.items()
+            if seen[name].config.get(option) != value
+        ]
+        after[name] = replace(seen[name], config=seen[name].config | wanted)
+    left = tuple(differences(shape, after))
+    return Plan(create=tuple(create), set_options=tuple(options), left=left)
+
+
+def made_topics(settings: Settings) -> list[str]:
+    """Make the topics and say what was done.
+
+    Raises SettingsError when the cluster has too few brokers for so many copies, else Transient.
+    """
+    try:
+        return create_topics(settings)
+    except Transient as error:
+        if TOO_FEW_BROKERS not in str(error):
+            raise
+        sentence = (
+            f"The cluster has fewer than {settings.shape().replication} brokers. Set "
+            "ONEREPLY_DURABILITY=single-node if losing a disk's data is fine."
+        )
+        raise SettingsError([sentence]) from error
+
+
+@click.group()
+def topics() -> None:
+    """The topics: list them, compare them with the cluster, create them."""
+
+
+@topics.command(name="list")
+@click.option("--json", "is_json", is_flag=True, help="For scripts.")
+def list_topics(*, is_json: bool) -> None:
+    """What is declared: each topic, how it is kept, and why it is there."""
+    with one_sentence(Path()):
+        settings = load_settings()
+    shape = settings.shape()
+    if is_json:
+        click.echo(json.dumps([_row(shape, topic) for topic in Topic]))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("topic", "partitions", "kept", "why"):
+        table.add_column(heading, justify="right" if heading == "partitions" else "left")
+    for topic in Topic:
+        spec = TOPICS[topic]
+        table.add_row(shape.name(topic), str(shape.partitions_of(topic)), _kept(spec), spec.why)
+    Console().print(table)
+
+
+@topics.command()
+@click.option("--json", "is_json", is_flag=True, help="For scripts.")
+@click.pass_context
+def check(context: click.Context, *, is_json: bool) -> None:
+    """Compare the cluster with what is declared.
+
+    Exit code 0: as declared. 1: it differs; each line says how to mend it. 3: no broker answers.
+    """
+    with one_sentence(Path()):
+        settings = load_settings()
+        found = differences(settings.shape(), seen_topics(admin(settings), settings))
+    if is_json:
+        click.echo(json.dumps({"differences": found}))
+    elif found:
+        click.echo("\n".join(found))
+    else:
+        click.echo(f"All {len(Topic)} topics are as declared.")
+    context.exit(FAILED if found else 0)
+
+
+@topics.command()
+@click.option("--execute", is_flag=True, help="Do it; without this the plan is shown.")
+@click.option("--json", "is_json", is_flag=True, help="For scripts.")
+@click.pass_context
+def create(context: click.Context, *, execute: bool, is_json: bool) -> None:
+    """Create what is missing and set options that differ. Safe to repeat.
+
+    Exit code 0: done, or the plan shown. 1: something differs that this cannot mend. 3: no broker
+    answers.
+    """
+    with one_sentence(Path()):
+        settings = load_settings()
+        plan = plan_of(settings.shape(), seen_topics(admin(settings), settings))
+        done = made_topics(settings) if execute else []
+    if is_json:
+        click.echo(json.dumps({**asdict(plan), "done": done}))
+    else:
+        _tell(plan, settings.shape(), done=done if execute else None)
+    context.exit(FAILED if plan.left else 0)
+
+
+def _tell(plan: Plan, shape: Shape, *, done: list[str] | None) -> None:
+    copies = f"{shape.replication} {'copy' if shape.replication == 1 else 'copies'}"
+    for line in plan.left:
+        click.echo(f"cannot be mended here: {line}")
+    if done is not None:
+        click.echo("\n".join(done) or "Nothing to do.")
+        return
+    for name in plan.create:
+        click.echo(f"create {name} ({copies})")
+    for line in plan.set_options:
+        click.echo(f"set {line}")
+    if plan.create or plan.set_options:
+        click.echo("Plan only. Add --execute to do this.")
+    else:
+        click.echo("Nothing to do.")
+
+
+def _row(shape: Shape, topic: Topic) -> dict[str, Any]:
+    spec = TOPICS[topic]
+    return {
+        "name": shape.name(topic),
+        "partitions": shape.partitions_of(topic),
+        "replication": shape.replication,
+        "key": spec.key,
+        "writers": spec.writers,
+        "readers": spec.readers,
+        "why": spec.why,
+        "config": shape.config_of(topic),
+    }
+
+
+def _kept(spec: TopicSpec) -> str:
+    days = None if spec.retention_ms is None else f"{spec.retention_ms // DAY_MS} d"
+    if "compact" not in spec.cleanup:
+        return days or "for ever"
+    return "compacted" if days is None else f"compacted, {days}"
