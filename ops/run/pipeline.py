@@ -17,7 +17,7 @@ from ops.run.logfile import LogFile
 from ops.run.part import Ended, Happening, Happenings, Part, Ready
 from ops.run.plan import DOOR, KAFKA, PROVIDER, STAGES, Plan, environ_of
 from ops.run.provider import Provider
-from ops.run.words import ended_sentence
+from ops.run.words import ended_sentence, up_line
 from ops.topics import made_topics
 from schemas.directory import Directory
 from schemas.errors import OneReplyError, Permanent, SettingsError, Transient
@@ -44,6 +44,7 @@ class Pipeline:
         self._teller = teller
         self._happenings: Happenings = queue.SimpleQueue()
         self._secrets: dict[str, str] = {}
+        self._started_at: dict[str, float] = {}
 
     @property
     def door(self) -> str:
@@ -83,22 +84,24 @@ class Pipeline:
         for name in names:
             if name not in self.parts:
                 self.parts[name] = self._part(name)
+            self._started_at[name] = time.monotonic()
             self.parts[name].start()
 
     def wait_ready(self, *names: str, deadline_s: float = START_DEADLINE_S) -> None:
         """Return when these parts say that they work.
 
-        Raises what `failure` makes of a part that ended, Transient past the deadline.
+        Raises what `failure` says of a part that ended, Transient past the deadline.
         """
-        began, waiting = time.monotonic(), dict.fromkeys(names)
+        end, waiting = time.monotonic() + deadline_s, dict.fromkeys(names)
         while waiting:
             self._teller.show(f"starting {', '.join(waiting)}")
-            match self.next_happening(deadline_s - (time.monotonic() - began)):
-                case Ready(name, _, url):
-                    waiting.pop(name, None)
-                    self._say_up(name, url, seconds=time.monotonic() - began)
+            match self.next_happening(end - time.monotonic()):
+                case Ready(name, _, url) if name in waiting:
+                    del waiting[name]
+                    seconds = time.monotonic() - self._started_at[name]
+                    self._teller.say(up_line(name, url, seconds=seconds))
                 case Ended() as ended if ended.name in waiting:
-                    raise self.failure(ended)
+                    raise failure(ended, self.parts[ended.name])
                 case None:
                     late, folder = ", ".join(waiting), self.plan.folder.logs
                     raise Transient(f"Not up in {deadline_s:.0f} s: {late}. Logs: {folder}")
@@ -116,14 +119,6 @@ class Pipeline:
                     self.urls[happening.name] = happening.url
                 return happening
         return None
-
-    def failure(self, ended: Ended) -> OneReplyError:
-        """What a part's end means to a run that cannot do without it."""
-        log = self.parts[ended.name].log.path
-        sentence = f"{ended_sentence(ended.name, ended.code, ended.reason)}. Its log: {log}"
-        if ended.code == SETTINGS:
-            return SettingsError([sentence])
-        return Transient(sentence) if ended.code == AWAY else Permanent(sentence)
 
     def provider(self) -> Provider:
         """The provider's control side; the caller closes it."""
@@ -145,19 +140,15 @@ class Pipeline:
         self._teller.show("starting kafka")
         servers = self.plan.broker.start()
         self.settings = self.settings.model_copy(update={"bootstrap_servers": servers})
-        self._say_up(KAFKA, servers, seconds=time.monotonic() - began)
+        self._teller.say(up_line(KAFKA, servers, seconds=time.monotonic() - began))
 
     def _make_topics(self) -> None:
         began = time.monotonic()
         self._teller.show("making topics")
-        done = made_topics(self.settings)
-        made = sum(line.endswith("created") for line in done)
-        shape = self.settings.shape()
-        self._say_up(
-            "topics",
-            f"{made} created, {shape.replication} {'copy' if shape.replication == 1 else 'copies'}",
-            seconds=time.monotonic() - began,
-        )
+        made = sum(line.endswith("created") for line in made_topics(self.settings))
+        copies = self.settings.shape().replication
+        told = f"{made} created, {copies} {'copy' if copies == 1 else 'copies'}"
+        self._teller.say(up_line("topics", told, seconds=time.monotonic() - began))
 
     def _tell_provider(self) -> None:
         if not self.served.sources:
@@ -168,9 +159,6 @@ class Pipeline:
         with self.provider() as provider:
             provider.open_inboxes(tuple(self.served.inboxes))
             provider.have_webhooks(hooks, door=self.door, api_key=api_key)
-
-    def _say_up(self, name: str, where: str, *, seconds: float) -> None:
-        self._teller.say(f"  {name:<9} {where:<50} {seconds:>5.1f} s")
 
     def _end(self, parts: Sequence[Part]) -> None:
         running = [part for part in parts if part.is_running]
@@ -184,3 +172,11 @@ class Pipeline:
             if not part.has_ended(max(0.1, deadline_s - (time.monotonic() - began))):
                 part.kill()
                 self._teller.say(f"{part.name} did not end in {deadline_s:.0f} s and was killed.")
+
+
+def failure(ended: Ended, part: Part) -> OneReplyError:
+    """What a part's end means to a run that cannot do without it."""
+    sentence = f"{ended_sentence(ended.name, ended.code, ended.reason)}. Its log: {part.log.path}"
+    if ended.code == SETTINGS:
+        return SettingsError([sentence])
+    return Transient(sentence) if ended.code == AWAY else Permanent(sentence)

@@ -58,3 +58,8 @@ def ended_sentence(name: str, code: int, reason: str) -> str:
         return f"{name} was ended by {signal.Signals(-code).name}"
     except ValueError:
         return f"{name} was ended by signal {-code}"
+
+
+def up_line(name: str, where: str, *, seconds: float) -> str:
+    """That something is up, where, and how long it took, for a terminal of 80 columns."""
+    return f"  {name:<9} {where:<50} {seconds:>5.1f} s"
