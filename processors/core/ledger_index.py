@@ -67,7 +67,7 @@ def save(turn: Turn, row: LedgerRow) -> None:
 
 
 def forget(turn: Turn, row: LedgerRow) -> None:
-    """Remove everything about a reply but what it said in its thread's other replies."""
+    """Remove everything about a reply."""
     _retime(turn, timer_of(row), None)
     sweep(turn, row)
     turn.delete(LEDGER, row.reply_key)
@@ -77,7 +77,7 @@ def sweep(turn: Turn, row: LedgerRow) -> None:
     """Remove the content of a reply: ask, text, request, and what it said."""
     for table in (ASKS, TEXTS, REQUESTS):
         turn.delete(table, row.reply_key)
-    turn.delete(SAID, row.inbox_id, row.thread_key, row.reply_key)
+    turn.delete(SAID, row.inbox_id, row.thread_key, row.settled_at_ms, row.reply_key)
 
 
 def first_queued(turn: Turn, inbox_id: InboxId, thread_key: ThreadKey) -> ReplyKey | None:

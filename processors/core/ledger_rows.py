@@ -147,4 +147,4 @@ OPEN_REPLIES: Final = Table(0x15, Pointer)  # inbox, thread, reply key
 LANES: Final = Table(0x16, Pointer)  # gate, since when, reply key
 GATES: Final = Table(0x17, GateRow)
 SLOTS: Final = Table(0x18, Slots)
-SAID: Final = Table(0x19, Said)  # inbox, thread, reply key: what we said lately
+SAID: Final = Table(0x19, Said)  # inbox, thread, when sent, reply key: what we said lately

@@ -1,6 +1,6 @@
 """SEND's decisions: what a command, a timer or a call's result does to a reply.
 
-Owns: how a record becomes a cue, and what each cue writes besides the ledger's move.
+Owns: what is looked up before a decision, and which timers and results still count.
 May not: send twice. Every move is the table's (ledger.py); every claim is committed before its
 call; every repeat carries the same key and the same bytes.
 """
@@ -24,14 +24,7 @@ from processors.core.ledger_index import (
     sweep,
     timer_of,
 )
-from processors.core.ledger_rows import (
-    ASKS,
-    LEDGER,
-    SETTLED,
-    TEXTS,
-    LedgerRow,
-    State,
-)
+from processors.core.ledger_rows import ASKS, LEDGER, SETTLED, TEXTS, LedgerRow, State
 from processors.core.outcomes import Answer, Failure
 from processors.core.posting import LEASE_GRACE_MS, admit, pull, try_gate
 from processors.core.retry import ACCOUNT_PAUSE_CAP_MS, RETRY_AFTER_CAP_MS
@@ -48,10 +41,7 @@ from processors.core.send_moves import (
 from processors.core.send_outputs import STAGE
 from processors.core.settling import settle_call
 from processors.core.turn import Record, Result, Timer, Turn
-from schemas.commands import (
-    COMMAND,
-    DeliveryFact,
-)
+from schemas.commands import COMMAND, DeliveryFact
 from schemas.errors import TooLarge
 from schemas.headers import DEAD_STAGE, header
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from processors.core.ledger_rows import ASKS, HELD, SAID, TEXTS, LedgerRow, State
-from processors.core.thread_log import MOST_TEXT_CHARS, US
+from processors.core.thread_log import MOST_MESSAGES, MOST_TEXT_CHARS, US
 from processors.core.turn import Output, Turn
 from schemas.codec import to_json
 from schemas.commands import AskReply, AuditEntry, Receipt, Said, SendReply, WriteRequest
@@ -149,7 +149,7 @@ def emit_sent_fact(turn: Turn, row: LedgerRow) -> None:
         text=words and words[:MOST_TEXT_CHARS],
         is_truncated=words is not None and len(words) > MOST_TEXT_CHARS,
     )
-    turn.put(SAID, said, row.inbox_id, row.thread_key, row.reply_key)
+    _remember_saying(turn, row, said)
     headers = envelope(
         Kind.REPLY_SENT,
         fact.event_id,
@@ -181,6 +181,15 @@ def _sent_fact(row: LedgerRow, words: str | None, *, now_ms: int) -> ThreadEvent
         reply_key=row.reply_key,
         is_truncated=words is not None and len(words) > MOST_FACT_CHARS,
     )
+
+
+def _remember_saying(turn: Turn, row: LedgerRow, said: Said) -> None:
+    thread = (row.inbox_id, row.thread_key)
+    # No more than DECIDE's own log has; the oldest goes.
+    oldest = [rest for rest, _ in turn.rows(SAID, *thread)][: 1 - MOST_MESSAGES]
+    for rest in oldest:
+        turn.state.put(SAID.key(*thread) + rest, None)
+    turn.put(SAID, said, *thread, turn.now_ms, row.reply_key)
 
 
 def emit_dead_letter(turn: Turn, row: LedgerRow) -> None:

@@ -400,7 +400,7 @@ def _keys_of(rows: list[LedgerRow], holds: Any) -> list[str]:
 
 TestLedger = LedgerMachine.TestCase
 TestLedger.settings = settings(
-    max_examples=60,
+    max_examples=40,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

@@ -10,7 +10,7 @@ from processors.core.outcomes import Answer
 from processors.core.send import MOST_COMMAND_BYTES, keys, on_record
 from processors.core.send_commands import text_hash
 from processors.core.send_outputs import MOST_FACT_CHARS, merged_log
-from processors.core.thread_log import MOST_TEXT_CHARS
+from processors.core.thread_log import MOST_MESSAGES, MOST_TEXT_CHARS
 from schemas.codec import to_json
 from schemas.commands import (
     AUDIT_ENTRY,
@@ -235,6 +235,22 @@ def test_log_that_is_too_long_loses_its_oldest() -> None:
     assert [said.position.occurred_at_ns for said in log] == [2, 3, 4, 5]
     assert len(to_json(log)) <= THREAD_CONTEXT_LIMIT_BYTES
     assert is_cut
+
+
+def test_only_the_latest_sayings_of_a_thread_are_kept() -> None:
+    """A thread that is answered for ever must not grow with it."""
+    count = MOST_MESSAGES + 3
+    sender = a_sender()
+    for nth in range(count):
+        sender.give(an_ask(f"m{nth}", nth=nth))
+        sender.give(a_text(f"m{nth}"))
+        sender.answer(Answer(status=200, message_id=f"<r{nth}@inbox.example>"))
+        sender.desk.now_ms += SECOND_MS
+
+    sender.give(an_ask("last", nth=count))
+
+    said = [each.text for each in sender.requests()[-1].log]
+    assert said == [f"Answer to m{nth}" for nth in range(3, count)]
 
 
 # -- holds
