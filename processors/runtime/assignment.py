@@ -10,47 +10,30 @@ May not: decide or produce.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from confluent_kafka import (
     Consumer,
-    IsolationLevel,
     KafkaException,
-    TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 
 from processors.runtime.clock import wall_ms
+from processors.runtime.ground import ASK_DEADLINE_S, Ground, changelog_end, store_of
 from processors.runtime.offsets import NO_OFFSET, Asked, start_of
 from processors.runtime.partition import Partition
 from processors.runtime.restore import Restore
-from processors.runtime.rows import FORMAT, POSITION_KEY, PositionRow, StoreMeta, position_of
-from processors.runtime.store import Store, StoreCache, empty_store, open_store
+from processors.runtime.rows import POSITION_KEY, PositionRow, position_of
+from processors.runtime.store import Store, StoreCache
 from schemas.errors import ClusterMismatch
 from schemas.settings import Settings
-from schemas.topics import TOPICS, Topic
 
 LOG = logging.getLogger("processors.assignment")
 
-ASK_DEADLINE_S: Final = 10.0
 RESTORE_SLICE_S: Final = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What a stage stands on: its topics on this cluster, and their ids."""
-
-    stage: str
-    cluster_id: str
-    input: str
-    input_id: str
-    changelog: str
-    changelog_id: str
-    state_dir: Path
 
 
 @dataclass(slots=True)
@@ -157,12 +140,12 @@ class Assignment:
             committed = consumer.committed(
                 [TopicPartition(self._ground.input, number)], timeout=ASK_DEADLINE_S
             )[0]
-            end = self._changelog_end(number)
+            end = changelog_end(self._admin, self._ground, number)
         except KafkaException as error:
             self._note_wait(number, error)
             return
         epoch = self._new.pop(number)
-        store, meta = self._store(number)
+        store, meta = store_of(self._ground, number, cache=self._cache)
         place = TopicPartition(self._ground.changelog, number, end)
         self._opening[number] = Opening(
             epoch=epoch,
@@ -180,39 +163,6 @@ class Assignment:
             LOG.info(
                 "partition waits for the broker", extra={"partition": number, "reason": reason}
             )
-
-    def _changelog_end(self, number: int) -> int:
-        place = TopicPartition(self._ground.changelog, number)
-        asked = self._admin.list_offsets(
-            {place: OffsetSpec.latest()},  # type: ignore[no-untyped-call]  # the library types it not
-            isolation_level=IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=ASK_DEADLINE_S,
-        )
-        end: int = asked[place].result().offset
-        return end
-
-    def _store(self, number: int) -> tuple[Store, StoreMeta]:
-        path = self._ground.state_dir / str(number)
-        store, damage = open_store(path, self._cache)
-        meta = store.meta()
-        reason = damage or _why_rebuild(meta, self._ground.changelog_id)
-        if meta is not None and meta.cluster_id != self._ground.cluster_id:
-            store.close()
-            raise ClusterMismatch([_other_cluster(path, meta.cluster_id)])
-        if reason is not None and damage is None:
-            store.close()
-            empty_store(path)
-            store = Store(path, self._cache)
-        if reason is not None:
-            LOG.warning("store rebuilt", extra={"partition": number, "reason": reason})
-            meta = None
-        return store, meta or StoreMeta(
-            format=FORMAT,
-            cluster_id=self._ground.cluster_id,
-            changelog_id=self._ground.changelog_id,
-            next_changelog=0,
-            live_at_ms=wall_ms(),
-        )
 
     def _go_live(self, consumer: Consumer, number: int, opening: Opening) -> Partition:
         place = TopicPartition(self._ground.input, number)
@@ -245,56 +195,9 @@ class Assignment:
         )
 
 
-def _other_cluster(path: Path, cluster_id: str) -> str:
-    return (
-        f"store {path} belongs to cluster {cluster_id}, which is not this one; point "
-        "ONEREPLY_DATA_DIR elsewhere, or remove the store if its cluster is gone"
-    )
-
-
 def _recreated(ground: Ground) -> str:
     return (
         f"{ground.input} was recreated: the state of {ground.stage} was built on another topic of "
         "that name; move to a new ONEREPLY_TOPIC_PREFIX, or delete "
         f"{ground.changelog} and its stores to begin anew"
     )
-
-
-def _why_rebuild(meta: StoreMeta | None, changelog_id: str) -> str | None:
-    if meta is None:
-        return None
-    if meta.format != FORMAT:
-        return f"format {meta.format}, this is {FORMAT}"
-    if meta.changelog_id != changelog_id:
-        return "its changelog was recreated"
-    kept_ms = TOPICS[Topic.DEDUPE_STATE].delete_retention_ms or 0
-    if wall_ms() - meta.live_at_ms > kept_ms // 2:
-        return "away for longer than half of what its changelog keeps deletions"
-    return None
-
-
-def ground_of(
-    client: AdminClient, settings: Settings, *, stage: str, topics: Mapping[str, str]
-) -> Ground:
-    """Ask the cluster what this stage stands on. `topics`: input and changelog by bare name."""
-    shape = settings.shape()
-    names = {role: shape.name(Topic(topic)) for role, topic in topics.items()}
-    cluster = client.describe_cluster(request_timeout=ASK_DEADLINE_S).result()
-    described = _describe(client, list(names.values()))
-    return Ground(
-        stage=stage,
-        cluster_id=cluster.cluster_id,
-        input=names["input"],
-        input_id=described[names["input"]],
-        changelog=names["changelog"],
-        changelog_id=described[names["changelog"]],
-        state_dir=Path(settings.data_dir)
-        / "state"
-        / f"{settings.topic_prefix}{stage}"
-        / settings.worker_name,
-    )
-
-
-def _describe(client: AdminClient, names: list[str]) -> dict[str, str]:
-    answers = client.describe_topics(TopicCollection(names), request_timeout=ASK_DEADLINE_S)
-    return {name: str(future.result().topic_id) for name, future in answers.items()}

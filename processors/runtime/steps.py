@@ -1,7 +1,8 @@
 """The numbered steps of one batch, and a way to stop the process at one of them.
 
-R1 polled, R3 decided (R2, the rows read, lies between them and touches nothing), R4a records produced, R4b offsets sent, R4c committed,
-R5 store written, R6 effects started. A fault test halts a process at a step and kills it there.
+R1 polled, R3 decided (R2, the rows read, lies between them and touches nothing), R4a records
+produced, R4b offsets sent, R4c committed, R5 store written, R6 effects started. A fault test halts
+a process at a step and kills it there.
 
 Owns: the list of steps.
 May not: do anything unless a halt was asked for.

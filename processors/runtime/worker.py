@@ -12,23 +12,21 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
-from processors.core.turn import Record
-from processors.runtime.assignment import Assignment, ground_of
-from processors.runtime.batch import Decided, Decider, Given, is_waiting, rescan
+from processors.runtime.assignment import Assignment
+from processors.runtime.batch import Decided, Decider, is_waiting, rescan
 from processors.runtime.clock import BrokerClock
-from processors.runtime.effects import Arrived, Effects
-from processors.runtime.offsets import OffsetGone
+from processors.runtime.effects import Effects
+from processors.runtime.ground import ground_of
 from processors.runtime.overlay import Overlay
 from processors.runtime.partition import Partition, runaway_timers
+from processors.runtime.reading import Reading
 from processors.runtime.rows import FORMAT, StoreMeta
 from processors.runtime.stage import Stage
 from processors.runtime.steps import Step, Steps
 from processors.runtime.transactions import Aborted, Acks, Batch, Transactions, offsets_of
 from schemas.cluster import admin, consumer_config
-from schemas.errors import Transient
-from schemas.headers import REPLAY, header
 from schemas.settings import Settings
 
 LOG = logging.getLogger("processors.worker")
@@ -61,22 +59,8 @@ class Worker:
             settings, name=stage.name, changelog=self._ground.changelog, steps=steps
         )
         self._effects = Effects(stage, at_once=settings.effects_at_once)
-        self._consumer = Consumer(self._options())
-
-    def _options(self) -> dict[str, Any]:
-        settings, name = self._settings, self._stage.name
-        return consumer_config(settings, group=f"{settings.topic_prefix}{name}") | {
-            # Kafka 4's consumer protocol refuses a static member that was killed until its session
-            # ends; the classic one lets it in at once and moves nothing.
-            "group.protocol": "classic",
-            "group.instance.id": f"{settings.topic_prefix}{name}-{settings.worker_name}",
-            "partition.assignment.strategy": "cooperative-sticky",
-            "session.timeout.ms": settings.session_timeout_ms,
-            "max.poll.interval.ms": settings.poll_interval_ms,
-            "queued.max.messages.kbytes": max(settings.batch_bytes // 1024, 4096),
-            "queued.min.messages": min(settings.batch_records * 2, 100_000),
-            "logger": logging.getLogger("processors.consumer"),
-        }
+        self._consumer = Consumer(_consumer_options(settings, stage.name))
+        self._reading = Reading(stage, self._assignment, self._clock, topic=self._ground.input)
 
     def run(self, is_stopping: Callable[[], bool]) -> None:
         """Work until told to stop; then everything in hand is committed and closed.
@@ -106,7 +90,7 @@ class Worker:
         metadata = self._consumer.consumer_group_metadata()
         self._steps.reached(Step.POLLED)
         arrived = self._effects.take(MOST_RESULTS)
-        given = self._given(messages, arrived)
+        given = self._reading.given(messages, arrived)
         if not given:
             return
         decided = self._decider.decide(given, now_ms=self._clock.now_ms())
@@ -114,7 +98,7 @@ class Worker:
         if not decided.changes:
             return
         try:
-            acks = self._transactions.commit(self._batch(decided, metadata))
+            acks = self._transactions.commit(_batch(self._ground.input, decided, metadata))
         except Aborted as error:
             LOG.warning("batch rolled back", extra={"reason": str(error)})
             self._go_back(decided)
@@ -138,75 +122,7 @@ class Worker:
         due_ms = is_waiting(self._assignment.live.values()) - self._clock.now_ms()
         return min(max(due_ms / 1000, 0.0), IDLE_POLL_S)
 
-    def _given(self, messages: list[Message], arrived: list[Arrived]) -> list[Given]:
-        """What came for partitions that are ours, live, and not read past already."""
-        now_ms, live = self._clock.now_ms(), self._assignment.live
-        records: dict[int, list[Record]] = {}
-        for message in messages:
-            record = self._record(message)
-            if record is not None:
-                records.setdefault(record.partition, []).append(record)
-        results: dict[int, list[Arrived]] = {}
-        for each in arrived:
-            results.setdefault(each.partition, []).append(each)
-        return [
-            Given(
-                partition=partition,
-                records=records.get(number, ()),
-                arrived=results.get(number, ()),
-            )
-            for number, partition in live.items()
-            if number in records or number in results or partition.next_due_ms <= now_ms
-        ]
-
-    def _record(self, message: Message) -> Record | None:
-        if (error := message.error()) is not None:
-            self._poll_error(message, error)
-            return None
-        number, offset = message.partition() or 0, message.offset() or 0
-        partition = self._assignment.live.get(number)
-        if partition is None or offset < partition.next_offset:
-            return None
-        headers: list[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]  # the library's own type allows shapes that consumers never see
-        timestamp_ms = message.timestamp()[1]
-        self._clock.observe_record(timestamp_ms)
-        return Record(
-            topic=self._stage.input,
-            partition=number,
-            offset=offset,
-            key=message.key(),
-            value=message.value(),
-            headers=headers,
-            timestamp_ms=timestamp_ms,
-            mark=header(headers, REPLAY) or partition.mark_of(offset),
-        )
-
-    def _poll_error(self, message: Message, error: KafkaError) -> None:
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001  # the library's public constant has this name
-            raise OffsetGone(
-                f"{self._stage.name} partition {message.partition()}: the next offset is no longer "
-                f"in the log ({error.str()}); restart the stage, which says what is missing"
-            )
-        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise Transient(f"{self._ground.input} is gone: run `onereply topics create --execute`")
-        if error.fatal():
-            raise KafkaException(error)
-        LOG.warning("poll error", extra={"reason": error.name()})
-
     # -- R4
-
-    def _batch(self, decided: Decided, metadata: Any) -> Batch:
-        numbers = {change.partition.number: change for change in decided.changes}
-        return Batch(
-            outputs=decided.outputs,
-            changelog=decided.changelog(),
-            offsets=offsets_of(
-                self._ground.input,
-                {number: change.next_offset for number, change in numbers.items()},
-                {number: change.replay for number, change in numbers.items()},
-            ),
-            group_metadata=metadata,
-        )
 
     def _go_back(self, decided: Decided) -> None:
         rescan(decided.changes)
@@ -258,3 +174,32 @@ class Worker:
         partition.runaway = list(runaway_timers(overlay, limits, now_ms=self._clock.now_ms()))
         if partition.runaway:
             LOG.warning("timers too far ahead", extra={"count": len(partition.runaway)})
+
+
+def _consumer_options(settings: Settings, name: str) -> dict[str, Any]:
+    return consumer_config(settings, group=f"{settings.topic_prefix}{name}") | {
+        # Kafka 4's consumer protocol refuses a static member that was killed until its session
+        # ends; the classic one lets it in at once and moves nothing.
+        "group.protocol": "classic",
+        "group.instance.id": f"{settings.topic_prefix}{name}-{settings.worker_name}",
+        "partition.assignment.strategy": "cooperative-sticky",
+        "session.timeout.ms": settings.session_timeout_ms,
+        "max.poll.interval.ms": settings.poll_interval_ms,
+        "queued.max.messages.kbytes": max(settings.batch_bytes // 1024, 4096),
+        "queued.min.messages": min(settings.batch_records * 2, 100_000),
+        "logger": logging.getLogger("processors.consumer"),
+    }
+
+
+def _batch(topic: str, decided: Decided, metadata: Any) -> Batch:
+    numbers = {change.partition.number: change for change in decided.changes}
+    return Batch(
+        outputs=decided.outputs,
+        changelog=decided.changelog(),
+        offsets=offsets_of(
+            topic,
+            {number: change.next_offset for number, change in numbers.items()},
+            {number: change.replay for number, change in numbers.items()},
+        ),
+        group_metadata=metadata,
+    )

@@ -1,0 +1,89 @@
+"""What a poll brought, sorted by partition and stripped of what is not ours to decide.
+
+Owns: which records count (of a live partition, not read past already), and what a poll's errors
+mean.
+May not: poll, decide, or keep anything.
+"""
+
+import logging
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from processors.core.turn import Record
+from processors.runtime.assignment import Assignment
+from processors.runtime.batch import Given
+from processors.runtime.clock import BrokerClock
+from processors.runtime.effects import Arrived
+from processors.runtime.offsets import OffsetGone
+from processors.runtime.stage import Stage
+from schemas.errors import Transient
+from schemas.headers import REPLAY, header
+
+LOG = logging.getLogger("processors.reading")
+
+
+class Reading:
+    """The way from a poll's messages and the results of effects to what a batch decides."""
+
+    def __init__(
+        self, stage: Stage, assignment: Assignment, clock: BrokerClock, *, topic: str
+    ) -> None:
+        self._stage = stage
+        self._assignment = assignment
+        self._clock = clock
+        self._topic = topic
+
+    def given(self, messages: list[Message], arrived: list[Arrived]) -> list[Given]:
+        """What came for partitions that are ours, live, and not read past already."""
+        now_ms, live = self._clock.now_ms(), self._assignment.live
+        records: dict[int, list[Record]] = {}
+        for message in messages:
+            record = self._record(message)
+            if record is not None:
+                records.setdefault(record.partition, []).append(record)
+        results: dict[int, list[Arrived]] = {}
+        for each in arrived:
+            results.setdefault(each.partition, []).append(each)
+        return [
+            Given(
+                partition=partition,
+                records=records.get(number, ()),
+                arrived=results.get(number, ()),
+            )
+            for number, partition in live.items()
+            if number in records or number in results or partition.next_due_ms <= now_ms
+        ]
+
+    def _record(self, message: Message) -> Record | None:
+        if (error := message.error()) is not None:
+            self._poll_error(message, error)
+            return None
+        number, offset = message.partition() or 0, message.offset() or 0
+        partition = self._assignment.live.get(number)
+        if partition is None or offset < partition.next_offset:
+            return None
+        headers: list[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]  # the library's own type allows shapes that consumers never see
+        timestamp_ms = message.timestamp()[1]
+        self._clock.observe_record(timestamp_ms)
+        return Record(
+            topic=self._stage.input,
+            partition=number,
+            offset=offset,
+            key=message.key(),
+            value=message.value(),
+            headers=headers,
+            timestamp_ms=timestamp_ms,
+            mark=header(headers, REPLAY) or partition.mark_of(offset),
+        )
+
+    def _poll_error(self, message: Message, error: KafkaError) -> None:
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001  # the library's public constant has this name
+            raise OffsetGone(
+                f"{self._stage.name} partition {message.partition()}: the next offset is no longer "
+                f"in the log ({error.str()}); restart the stage, which says what is missing"
+            )
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise Transient(f"{self._topic} is gone: run `onereply topics create --execute`")
+        if error.fatal():
+            raise KafkaException(error)
+        LOG.warning("poll error", extra={"reason": error.name()})
