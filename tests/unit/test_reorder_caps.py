@@ -60,12 +60,14 @@ def test_longest_held_takes_along_what_is_earlier_in_its_thread() -> None:
 def test_partition_is_full_by_bytes_too() -> None:
     """A few large mails weigh as much as many small ones."""
     small, large = a_mail("a", text="x" * 100), an_answer("b", "z", text="x" * 5_000)
-    room = len(to_json(small)) + len(to_json(large)) - 1
-    stage = Reordering(hold_bytes=room)
+    room = len(to_json(small)) + len(to_json(large))
+    enough, too_little = Reordering(hold_bytes=room), Reordering(hold_bytes=room - 1)
 
-    stage.give(small, large)
+    enough.give(small, large)
+    too_little.give(small, large)
 
-    assert story(stage) == [("a", "cap")]
+    assert story(enough) == []
+    assert story(too_little) == [("a", "cap")]
 
 
 def test_event_larger_than_all_that_may_be_held_passes() -> None:
