@@ -14,8 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from schemas.logs import setup_logging
-
 from processors.runtime.clock import boot_s
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
@@ -25,6 +23,7 @@ from processors.runtime.worker import Worker
 from schemas.cluster import check_cluster
 from schemas.directory import Directory, parse_directory
 from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transient
+from schemas.logs import setup_logging
 from schemas.settings import Settings, load_settings
 
 LOG = logging.getLogger("processors")

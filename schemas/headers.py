@@ -6,6 +6,7 @@ May not: copy anything from a request wholesale.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -53,7 +54,13 @@ def envelope(ce_type: str, ce_id: str, **fields: str) -> Headers:
 def iso_time(occurred_at_ns: int) -> str:
     """RFC 3339, UTC, nanoseconds kept: what `ce_time` carries."""
     seconds, nanoseconds = divmod(occurred_at_ns, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{nanoseconds:09d}Z"
+    return f"{_iso_second(seconds)}.{nanoseconds:09d}Z"
+
+
+# Most records of a batch lie in few seconds; making the text anew took four times as long.
+@lru_cache(maxsize=4096)
+def _iso_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def header(headers: Iterable[tuple[str, bytes | None]], name: str) -> str | None:

@@ -34,7 +34,14 @@ class Table(Generic[RowT]):
 
     def key(self, *parts: Part) -> bytes:
         """The row's key, or the prefix of all keys that begin with these parts."""
-        return self._prefix + b"".join(map(_encoded, parts))
+        key = self._prefix
+        for part in parts:
+            if isinstance(part, int):
+                key += (part + _SIGN).to_bytes(8, "big")
+            else:
+                raw = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+                key += len(raw).to_bytes(2, "big") + raw
+        return key
 
     def decode(self, value: bytes) -> RowT:
         """The row in these bytes."""
@@ -43,13 +50,6 @@ class Table(Generic[RowT]):
     def encode(self, row: RowT) -> bytes:
         """The row's bytes."""
         return _PACK(row)
-
-
-def _encoded(part: Part) -> bytes:
-    if isinstance(part, int):
-        return (part + _SIGN).to_bytes(8, "big")
-    raw = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-    return len(raw).to_bytes(2, "big") + raw
 
 
 def prefix_end(prefix: bytes) -> bytes:

@@ -4,7 +4,7 @@ Owns: reading through the batch's own writes, and undoing one decision's writes.
 May not: write to the store; the loop does, once Kafka has committed.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
@@ -30,13 +30,14 @@ class Committed(Protocol):
 class Overlay:
     """One partition's state for the length of one batch. Implements `State` of core/turn.py."""
 
-    __slots__ = ("_cache", "_committed", "_journal", "_sorted", "writes")
+    __slots__ = ("_cache", "_committed", "_journal", "_sorted", "_unsorted", "writes")
 
     def __init__(self, committed: Committed) -> None:
         self._committed = committed
         self._cache: dict[bytes, bytes | None] = {}
         self._journal: list[tuple[bytes, bool, bytes | None]] = []
         self._sorted: list[bytes] | None = None
+        self._unsorted: list[bytes] = []
         self.writes: dict[bytes, bytes | None] = {}
 
     def prefetch(self, keys: Iterable[bytes]) -> None:
@@ -58,13 +59,17 @@ class Overlay:
         is_new = key not in self.writes
         self._journal.append((key, is_new, None if is_new else self.writes[key]))
         if is_new and self._sorted is not None:
-            insort(self._sorted, key)
+            self._unsorted.append(key)
         self.writes[key] = value
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Rows in key order. Rows written while scanning may or may not be seen."""
         if self._sorted is None:
             self._sorted = sorted(self.writes)
+        elif self._unsorted:
+            # Nearly sorted already: Python's sort takes the runs as they are.
+            self._sorted = sorted([*self._sorted, *self._unsorted])
+        self._unsorted.clear()
         low, high = bisect_left(self._sorted, start), bisect_left(self._sorted, stop)
         ours = self._sorted[low:high]
         at = 0
