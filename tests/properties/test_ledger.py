@@ -44,7 +44,7 @@ from tests.sending import (
     key_of,
 )
 
-NAMES = tuple(f"m{nth}" for nth in range(6))
+NAMES = tuple(f"m{nth}" for nth in range(4))
 THREADS = ("thd_1", "thd_2")
 KEY_TTL_MS = DAY_MS
 
@@ -158,8 +158,13 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(ms=waits)
     def wait(self, ms: int) -> None:
-        """Time passes, timers fire."""
+        """Time passes, timers fire; calls whose lease ended are known to be late."""
         self.sender.wait(ms)
+        for call in list(self.sender.calls):
+            if self.sender.row(_name_of(ReplyKey(call.id))).attempt != call.attempt:
+                self.sender.calls.remove(call)
+                self.late.append((call, Answer(failure=Failure.UNWRITTEN)))
+        del self.late[:-3]
 
     # -- the calls
 
@@ -400,7 +405,7 @@ def _keys_of(rows: list[LedgerRow], holds: Any) -> list[str]:
 
 TestLedger = LedgerMachine.TestCase
 TestLedger.settings = settings(
-    max_examples=40,
+    max_examples=50,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
