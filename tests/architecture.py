@@ -5,7 +5,6 @@ May not: import what it reads.
 """
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,39 +14,35 @@ ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("schemas", "ingest", "processors", "ops", "tests", "examples")
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_ASKED: Final = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.Attribute,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """One file of ours. `path` is relative to the project, with forward slashes."""
+    """One file of ours. `path` is relative to the project, with forward slashes.
+
+    `imported`: every module imported anywhere in it. `defined`: every function and class.
+    `dotted`: every `name.attribute`.
+    """
 
     path: str
     text: str
     tree: ast.Module
+    # Walked once: the tests ask a dozen questions of some three hundred files.
+    imported: tuple[str, ...]
+    defined: tuple[Definition, ...]
+    dotted: tuple[tuple[str, str], ...]
 
     def is_in(self, *places: str) -> bool:
         """Whether it is one of these files, or lies below one of these folders."""
         return any(self.path == each or self.path.startswith(f"{each}/") for each in places)
-
-    def imports(self) -> Iterator[str]:
-        """Every module that is imported anywhere in it, with dots."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                yield from (each.name for each in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                yield node.module or ""
-
-    def definitions(self) -> Iterator[Definition]:
-        """Every function and class in it."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, Definition):
-                yield node
-
-    def attributes(self) -> Iterator[tuple[str, str]]:
-        """Every `name.attribute` in it."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                yield node.value.id, node.attr
 
 
 @cache
@@ -60,7 +55,26 @@ def modules() -> tuple[Module, ...]:
 
 def _module(path: Path) -> Module:
     text = path.read_text(encoding="utf-8")
-    return Module(path=path.relative_to(ROOT).as_posix(), text=text, tree=ast.parse(text))
+    tree = ast.parse(text)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, _ASKED)]
+    return Module(
+        path=path.relative_to(ROOT).as_posix(),
+        text=text,
+        tree=tree,
+        imported=tuple(name for node in nodes for name in _imported(node)),
+        defined=tuple(node for node in nodes if isinstance(node, Definition)),
+        dotted=tuple(
+            (node.value.id, node.attr)
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        ),
+    )
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [each.name for each in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
 
 
 def is_below(name: str, *packages: str) -> bool:
