@@ -1,73 +1,26 @@
-"""Gates: an account that is sick or away, kill switches, probes, and that no time counts there."""
+"""The gate of an account that is sick or away: probes, alarms, and time that does not count."""
 
 import msgspec
 import pytest
 
 from processors.core.gates import FAILURES_TO_CLOSE
-from processors.core.ledger_rows import GATES, LANES
-from processors.core.outcomes import Answer, Failure, Looked, Stopped
-from processors.core.posting import MOST_PROBES, MOST_PULLED
-from processors.core.requests import LOOK_UP
-from processors.core.turn import Timer
-from schemas.commands import AUDIT_ENTRY, Withdraw
-from schemas.topics import Topic
+from processors.core.ledger_rows import GATES
+from processors.core.outcomes import Answer
+from processors.core.posting import MOST_PULLED
+from schemas.commands import Withdraw
+from tests.backlogs import DOWN, NO_AUTH, a_backlog, gate_moves, serve, states
 from tests.sending import (
     DAY_MS,
     HOUR_MS,
     INBOX,
     MINUTE_MS,
-    POLICY,
     SECOND_MS,
     SENT,
-    Sender,
     a_sender,
     a_text,
     an_ask,
     key_of,
 )
-
-DOWN = Answer(status=503)
-NO_AUTH = Answer(status=401)
-STOPPED = Stopped(switch="sends")
-
-
-def a_backlog(count: int, **policy: object) -> Sender:
-    """So many replies of different threads, as many of them posting as may."""
-    sender = a_sender(**policy)
-    for nth in range(count):
-        sender.give(an_ask(f"m{nth}", thread=f"thd_{nth}"))
-        sender.give(a_text(f"m{nth}"))
-    return sender
-
-
-def states(sender: Sender, count: int) -> list[str | None]:
-    """Where they all stand."""
-    return [sender.state(f"m{nth}") for nth in range(count)]
-
-
-def gate_moves(sender: Sender) -> list[tuple[str, str | None]]:
-    """Which gates closed and opened, in that order."""
-    entries = sender.told(Topic.AUDIT, AUDIT_ENTRY)
-    return [(each.subject, each.after) for each in entries if each.what == "gate moved"]
-
-
-def waiting(sender: Sender) -> int:
-    """How many replies wait in lanes."""
-    return len(list(sender.desk.turn().rows(LANES)))
-
-
-def serve(sender: Sender, outcome: object, *, for_ms: int) -> int:
-    """Give every call this outcome for so long; how many there were."""
-    until_ms, calls = sender.desk.now_ms + for_ms, 0
-    while sender.desk.now_ms < until_ms:
-        while sender.calls:
-            calls += 1
-            sender.answer(outcome)
-        sender.wait(SECOND_MS)
-    return calls
-
-
-# -- accounts
 
 
 @pytest.mark.parametrize("answer", [NO_AUTH, Answer(status=403), DOWN])
@@ -232,148 +185,3 @@ def test_long_lane_is_let_out_in_parts() -> None:
     serve(sender, SENT, for_ms=10 * MINUTE_MS)
 
     assert set(states(sender, count)) == {"sent"}
-
-
-# -- kill switches
-
-
-def test_stopped_sends_wait_and_go_on() -> None:
-    """Nothing is lost, and nothing is given up, by three days of silence."""
-    sender = a_backlog(20)
-
-    serve(sender, STOPPED, for_ms=3 * DAY_MS // 24)
-    row = sender.row("m0")
-    serve(sender, SENT, for_ms=MINUTE_MS)
-
-    assert (row.attempts, row.was_attempted, row.is_unsure) == (0, False, False)
-    assert states(sender, 20) == ["sent"] * 20
-
-
-def test_started_sends_go_on_within_seconds() -> None:
-    """An operator who starts them again waits for it."""
-    sender = a_backlog(20)
-    serve(sender, STOPPED, for_ms=HOUR_MS)
-
-    serve(sender, SENT, for_ms=10 * SECOND_MS)
-
-    assert states(sender, 20) == ["sent"] * 20
-
-
-def test_inbox_that_is_stopped_stops_no_other() -> None:
-    """Its switch has a gate of its own."""
-    sender = a_backlog(1)
-    sender.answer(Stopped(switch=f"sends/{INBOX}"))
-    elsewhere = msgspec.structs.replace(
-        an_ask("m9", thread="thd_9"), inbox_id="other@inbox.example"
-    )
-
-    sender.give(elsewhere)
-    sender.give(msgspec.structs.replace(a_text("m9"), inbox_id="other@inbox.example"))
-
-    assert (sender.state("m0"), sender.state("m9")) == ("due", "posting")
-
-
-def test_probe_that_meets_another_closed_gate_waits_there() -> None:
-    """Two gates may be closed at once, and the next in line is tried."""
-    sender = a_backlog(4, calls_at_once=4)
-    sender.answer(NO_AUTH)
-    sender.answer(STOPPED)
-    sender.answer(STOPPED)
-    sender.answer(STOPPED)
-
-    serve(sender, SENT, for_ms=3 * MINUTE_MS)
-
-    assert states(sender, 4) == ["sent"] * 4
-
-
-def test_gate_looks_again_when_the_first_in_its_lane_are_stuck_elsewhere() -> None:
-    """A probe is looked for among a few, so that no turn walks through a whole backlog."""
-    count = MOST_PROBES + 3
-    sender = a_backlog(count, calls_at_once=2)
-    sender.answer(Answer(failure=Failure.TIMEOUT))
-    sender.answer(STOPPED)
-    sender.answer(STOPPED)
-    sender.desk.now_ms += DAY_MS
-    sender.fire()
-    look = next(call for call in sender.calls if call.kind == LOOK_UP)
-
-    sender.answer(Looked(answer=NO_AUTH), call=look)
-    sender.answer(STOPPED)
-    sender.wait(3 * SECOND_MS)
-    serve(sender, SENT, for_ms=5 * MINUTE_MS)
-
-    assert states(sender, count)[1:] == ["sent"] * (count - 1)
-
-
-def test_gate_whose_whole_lane_is_stuck_elsewhere_is_looked_at_again() -> None:
-    """It can learn nothing until the other gate opens."""
-    sender = a_backlog(2)
-    sender.answer(NO_AUTH)
-    sender.answer(NO_AUTH)
-    sender.wait_for_call()
-    sender.answer(STOPPED)
-
-    serve(sender, STOPPED, for_ms=5 * MINUTE_MS)
-    serve(sender, SENT, for_ms=3 * MINUTE_MS)
-
-    assert states(sender, 2) == ["sent", "sent"]
-
-
-def test_look_up_passes_a_kill_switch() -> None:
-    """It posts nothing, and a person may be waiting for what it finds."""
-    sender = a_backlog(2, calls_at_once=2)
-    sender.answer(Answer(failure=Failure.TIMEOUT))
-    sender.answer(STOPPED)
-    sender.desk.now_ms += DAY_MS
-
-    sender.fire()
-    kinds = {call.kind for call in sender.calls}
-    look = next(call for call in sender.calls if call.kind == LOOK_UP)
-    sender.answer(Looked(answer=Answer(status=200), found=("<r@x>", None)), call=look)
-
-    assert LOOK_UP in kinds
-    assert sender.state("m0") == "sent"
-
-
-def test_look_up_waits_for_a_sick_account() -> None:
-    """It would be refused like a post."""
-    sender = a_backlog(1)
-    sender.answer(Answer(failure=Failure.TIMEOUT))
-    sender.desk.now_ms += DAY_MS
-    sender.fire()
-
-    sender.answer(Looked(answer=NO_AUTH))
-
-    assert (sender.state("m0"), waiting(sender), sender.row("m0").lookups) == ("due", 1, 0)
-
-
-def test_timer_of_another_closing_is_stale() -> None:
-    """Only the gate's own timer may send a probe."""
-    sender = a_backlog(1)
-    sender.answer(NO_AUTH)
-
-    sender.fire_early([Timer(sender.desk.now_ms, "gate", "account/main")])
-
-    assert sender.calls == []
-
-
-def test_lane_of_a_closed_gate_stays() -> None:
-    """A gate may close again before its lane was let out."""
-    sender = a_backlog(1)
-    sender.answer(NO_AUTH)
-
-    sender.fire_early([Timer(sender.desk.now_ms, "lane", "account/main")])
-
-    assert (sender.calls, waiting(sender)) == ([], 1)
-
-
-def test_withdrawn_reply_leaves_its_lane() -> None:
-    """The lane must not name a reply that is settled."""
-    sender = a_backlog(2)
-    sender.answer(NO_AUTH)
-    sender.answer(NO_AUTH)
-
-    sender.give(Withdraw(reply_key=key_of("m0"), inbox_id=INBOX, reason="opt-out"))
-
-    assert waiting(sender) == 1
-    assert POLICY.calls_at_once > 2
