@@ -119,7 +119,9 @@ def _answering(running: Running) -> str:
 
 def _outcome(running: Running, mail: Mail, screen: Screen, *, is_twice: bool) -> Outcome:
     settings = load_settings(
-        bootstrap_servers=running.bootstrap_servers, topic_prefix=running.topic_prefix
+        bootstrap_servers=running.bootstrap_servers,
+        topic_prefix=running.topic_prefix,
+        partitions=running.partitions,
     )
     message, event_id = mail["message"], mail["event_id"]
     watched = (Topic.DECISIONS, Topic.DUPLICATE_EVENTS)

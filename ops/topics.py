@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
 from ops.run.ending import FAILED, one_sentence
-from schemas.cluster import admin, create_topics, seen_topics
+from schemas.cluster import LOCAL_BOOTSTRAP, admin, create_topics, seen_topics
 from schemas.errors import SettingsError, Transient
 from schemas.settings import Settings, load_settings
 from schemas.topics import DAY_MS, TOPICS, Shape, Topic, TopicSeen, TopicSpec, differences
 
+# A person waits; a broker that is there answers within milliseconds.
+ANSWER_DEADLINE_S: Final = 5.0
 # How Kafka names the refusal of more copies than there are brokers.
 TOO_FEW_BROKERS: Final = "INVALID_REPLICATION_FACTOR"
 
@@ -53,11 +56,23 @@ def plan_of(shape: Shape, seen: dict[str, TopicSeen]) -> Plan:
     return Plan(create=tuple(create), set_options=tuple(options), left=left)
 
 
+def asked_topics(settings: Settings) -> dict[str, TopicSeen]:
+    """What the cluster says about our topics. Raises Transient."""
+    client = admin(settings)
+    try:
+        client.list_topics(timeout=ANSWER_DEADLINE_S)
+    except KafkaException as error:
+        servers = settings.bootstrap_servers or LOCAL_BOOTSTRAP
+        raise Transient(f"No Kafka answers at {servers}.") from error
+    return seen_topics(client, settings)
+
+
 def made_topics(settings: Settings) -> list[str]:
     """Make the topics and say what was done.
 
     Raises SettingsError when the cluster has too few brokers for so many copies, else Transient.
     """
+    asked_topics(settings)
     try:
         return create_topics(settings)
     except Transient as error:
@@ -104,7 +119,7 @@ def check(context: click.Context, *, is_json: bool) -> None:
     """
     with one_sentence(Path()):
         settings = load_settings()
-        found = differences(settings.shape(), seen_topics(admin(settings), settings))
+        found = differences(settings.shape(), asked_topics(settings))
     if is_json:
         click.echo(json.dumps({"differences": found}))
     elif found:
@@ -126,7 +141,7 @@ def create(context: click.Context, *, execute: bool, is_json: bool) -> None:
     """
     with one_sentence(Path()):
         settings = load_settings()
-        plan = plan_of(settings.shape(), seen_topics(admin(settings), settings))
+        plan = plan_of(settings.shape(), asked_topics(settings))
         done = made_topics(settings) if execute else []
     if is_json:
         click.echo(json.dumps({**asdict(plan), "done": done}))

@@ -32,7 +32,7 @@ SENDER: Final = "send"
 PASS_DEADLINE_S: Final = 20.0
 # The longest wait that the demo's settings allow for one mail (a lost parent, then a lease) takes
 # 8 s: who has heard of no new mail for so long will hear of none.
-SILENCE_S: Final = 20.0
+SILENCE_S: Final = 15.0
 # Longer than the predecessor wait: a wrong mail that is still to come comes within it.
 QUIET_S: Final = 5.0
 

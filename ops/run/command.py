@@ -158,6 +158,7 @@ def _running(pipeline: Pipeline) -> Running:
         provider=pipeline.plan.provider if pipeline.served.sources else "",
         bootstrap_servers=pipeline.settings.bootstrap_servers,
         topic_prefix=pipeline.settings.topic_prefix,
+        partitions=pipeline.settings.partitions,
         inboxes=dict(pipeline.served.inboxes),
     )
 

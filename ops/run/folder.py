@@ -44,6 +44,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     provider: str
     bootstrap_servers: str
     topic_prefix: str
+    partitions: int
     inboxes: dict[str, str]
 
 

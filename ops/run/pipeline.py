@@ -59,7 +59,6 @@ class Pipeline:
             self._secrets = filled_in(self.directory, self.served, made, environ=plan.environ)
             self.start_parts(PROVIDER)
         self._start_broker()
-        self._make_topics()
         if self.served.sources:
             self.wait_ready(PROVIDER)
         self.start_parts(*STAGES, DOOR)
@@ -140,15 +139,14 @@ class Pipeline:
         self._teller.show("starting kafka")
         servers = self.plan.broker.start()
         self.settings = self.settings.model_copy(update={"bootstrap_servers": servers})
-        self._teller.say(up_line(KAFKA, servers, seconds=time.monotonic() - began))
-
-    def _make_topics(self) -> None:
-        began = time.monotonic()
+        started = time.monotonic()
         self._teller.show("making topics")
         made = sum(line.endswith("created") for line in made_topics(self.settings))
         copies = self.settings.shape().replication
         told = f"{made} created, {copies} {'copy' if copies == 1 else 'copies'}"
-        self._teller.say(up_line("topics", told, seconds=time.monotonic() - began))
+        # A broker that was given is known to answer only now.
+        self._teller.say(up_line(KAFKA, servers, seconds=started - began))
+        self._teller.say(up_line("topics", told, seconds=time.monotonic() - started))
 
     def _tell_provider(self) -> None:
         if not self.served.sources:

@@ -12,6 +12,7 @@ RUNNING = Running(
     provider="http://127.0.0.1:8090",
     bootstrap_servers="127.0.0.1:9092",
     topic_prefix="",
+    partitions=4,
     inboxes={"support@example.com": "send"},
 )
 

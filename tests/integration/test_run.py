@@ -1,0 +1,198 @@
+"""`onereply run` as a user meets it: up, tried, killed in parts and as a whole, stopped."""
+
+import signal
+import socket
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from ops.kafka.cluster import install_folder, running
+from ops.kafka.install import install
+from ops.kafka.ports import free_ports
+from ops.kafka.telling import Silence
+from ops.run.folder import Folder
+from tests.broker import DATA_DIR
+from tests.commands import DEADLINE_S, Staying, as_json, onereply, staying
+
+PARTS = ("ingest", "dedupe", "fetch", "reorder", "decide", "write", "send", "provider")
+
+
+def options_for(folder: Path) -> list[object]:
+    """The folder, and ports of its own."""
+    door, provider, kafka = free_ports(3)
+    ports = ["--door-port", door, "--provider-port", provider, "--kafka-port", kafka]
+    return ["--data-dir", folder, *ports]
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> list[object]:
+    """A folder and ports of its own."""
+    return options_for(tmp_path)
+
+
+class Up(NamedTuple):
+    """A run that is up, and how it was started."""
+
+    command: Staying
+    folder: Path
+    options: list[object]
+    environ: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def up(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """One run for all tests that leave it as they found it, on the tests' broker."""
+    folder = tmp_path_factory.mktemp("run")
+    options = options_for(folder)
+    environ = {
+        "ONEREPLY_BOOTSTRAP_SERVERS": broker,
+        "ONEREPLY_TOPIC_PREFIX": f"t{uuid.uuid4().hex[:12]}-",
+        "ONEREPLY_DURABILITY": "single-node",
+        "ONEREPLY_PARTITIONS": "2",
+    }
+    with staying(*options, **environ) as command:
+        command.wait_for("Ctrl-C stops everything")
+        yield Up(command, folder, options, environ)
+
+
+def send_test(folder: Path, *arguments: object) -> tuple[int, dict[str, object]]:
+    """The exit code of send-test, and what it says to scripts."""
+    told = onereply("send-test", "--json", "--data-dir", folder, *arguments)
+    return told.returncode, as_json(told)
+
+
+def gone(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run when the deadline has passed."""
+    _, left = psutil.wait_procs(processes, DEADLINE_S)
+    return list(left)
+
+
+def test_customer_is_answered_once_though_the_webhook_comes_twice(up: Up) -> None:
+    """The whole path, once: that is what a newcomer sees in the first minute."""
+    code, told = send_test(up.folder, "--twice")
+
+    assert (code, told["replies"], told["deliveries"]) == (0, 1, [204, 204])
+    assert (told["duplicate"], "thank you" in str(told["reply"])) == ("same-event", True)
+
+
+def test_event_that_was_answered_before_is_not_answered_again(up: Up) -> None:
+    """A provider repeats an event for 27 hours, and an operator a week later."""
+    send_test(up.folder, "--event-id", "evt_again")
+
+    code, told = send_test(up.folder, "--event-id", "evt_again")
+
+    assert (code, told["replies"], told["duplicate"]) == (0, 1, "same-event")
+
+
+def test_mail_that_is_not_answered_says_by_which_rule(up: Up) -> None:
+    """No reply is a result, too; why is what one asks next."""
+    code, told = send_test(up.folder, "--inbox", "archive@example.com")
+
+    assert (code, told["replies"]) == (1, 0)
+    assert told["hint"] == "It was decided: store, by rule route-store."
+
+
+def test_part_that_is_killed_is_started_again_and_mail_is_answered(up: Up) -> None:
+    """What dies at night must work in the morning."""
+    up.command.part("processors send").kill()
+
+    up.command.wait_for(r"send was ended by SIGKILL; started again \(1\)")
+    up.command.wait_for("send works again")
+    assert send_test(up.folder)[0] == 0
+
+
+def test_secrets_stand_in_no_command_line_and_in_no_output(up: Up) -> None:
+    """Everyone on the machine can list command lines, and terminals are pasted into tickets."""
+    made = Folder(up.folder).secrets()
+    send_test(up.folder)
+    logs = sorted(Folder(up.folder).logs.iterdir())
+
+    told = [*up.command.family(), *up.command.said, *(path.read_text() for path in logs)]
+    assert [each for each in told if made.webhook_secret in each or made.api_key in each] == []
+    assert {f"{name}.log" for name in PARTS} == {path.name for path in logs}
+
+
+def test_second_run_in_the_same_folder_says_so(up: Up) -> None:
+    """Two would throw each other out of the broker, again and again."""
+    told = onereply("run", *up.options, **up.environ)
+
+    assert told.returncode == 3
+    assert "already (process" in told.stderr
+
+
+def test_run_with_its_own_kafka_leaves_nothing_whether_it_is_killed_or_stopped(
+    tmp_path: Path, options: list[object]
+) -> None:
+    """SIGKILL leaves no time to clean up, and the next start comes at once."""
+    _link_jars(tmp_path)
+    with staying(*options) as killed:
+        killed.wait_for("Ctrl-C stops everything")
+        started = list(killed.family().values())
+        killed.signal(signal.SIGKILL)
+        with staying(*options) as run:
+            run.wait_for("Ctrl-C stops everything")
+            started += run.family().values()
+            code, _ = send_test(tmp_path)
+            run.signal(signal.SIGINT)
+
+            assert (code, run.ended()) == (0, 0)
+    assert gone(started) == []
+    assert running(tmp_path) == []
+    assert Folder(tmp_path).state.exists() is False
+
+
+@pytest.mark.parametrize("option", ["--door-port", "--provider-port", "--kafka-port"])
+def test_port_in_use_is_one_sentence_that_names_the_option(
+    options: list[object], option: str
+) -> None:
+    """The most common way in which a first start fails."""
+    port = int(str(options[options.index(option) + 1]))
+    with socket.create_server(("127.0.0.1", port)):
+        told = onereply("run", *options)
+
+    sentence = (
+        f"Error: Port {port} on 127.0.0.1: address already in use. "
+        f"Stop what listens there, or name another port with {option}.\n"
+    )
+    assert (told.returncode, told.stderr) == (3, sentence)
+
+
+def test_missing_network_is_one_sentence(options: list[object]) -> None:
+    """The jars come from the network, once; without it the start says so and leaves nothing."""
+    told = onereply("run", *options, HTTPS_PROXY="http://127.0.0.1:9")
+
+    assert told.returncode == 3
+    assert told.stderr.splitlines()[-1].startswith("Error: No answer from ")
+
+
+def test_wrong_settings_are_told_by_the_part_that_cannot_use_them(
+    options: list[object], up: Up
+) -> None:
+    """A typing error in a variable must not look like a crash."""
+    told = onereply("run", *options, **up.environ, ONEREPLY_WRITER="nowhere:write")
+
+    assert told.returncode == 2
+    assert "ONEREPLY_WRITER" in told.stderr.splitlines()[-1]
+
+
+def test_send_test_without_a_run_says_how_to_start_one(tmp_path: Path) -> None:
+    """The second step, tried first."""
+    told = onereply("send-test", "--data-dir", tmp_path)
+
+    assert (told.returncode, told.stderr) == (
+        3,
+        f"Error: No OneReply runs in {tmp_path}. Start it with: make run\n",
+    )
+
+
+def _link_jars(data_dir: Path) -> None:
+    """Let the folder have the jars of the project's own, instead of downloading them again."""
+    install(install_folder(DATA_DIR), teller=Silence())
+    own, installed = install_folder(data_dir), install_folder(DATA_DIR)
+    own.mkdir()
+    for each in (installed / "jars", *installed.glob("*.aot"), *installed.glob("*.failed")):
+        (own / each.name).symlink_to(each)
