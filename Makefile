@@ -22,13 +22,14 @@ check: setup ## lint, types, arrows
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 
 quick: check ## check, unit and property tests: the inner loop
-	@$(BIN)/pytest -q tests/unit tests/properties
+	@$(BIN)/pytest -q -n 2 tests/unit tests/properties
 
 test: setup ## every test but chaos and bench, on a broker of its own
-	@$(BIN)/pytest tests --ignore=tests/bench -m "not chaos"
+	@$(BIN)/pytest -q -n 2 tests/unit tests/properties tests/contract
+	@$(BIN)/pytest -v -m "not chaos" tests/integration tests/faults tests/docs
 
 chaos: setup ## the long fault tests
-	@$(BIN)/pytest tests/faults -m chaos
+	@$(BIN)/pytest -v -m chaos tests/faults
 
 bench: setup ## figures, each checked against its own result (NAME=dedupe for one)
 	@$(BIN)/python -m tests.bench $(NAME)

@@ -17,7 +17,7 @@ from tests.traffic import Traffic
 
 THREADS, LENGTH = 125, 4
 PER_SECOND = 100
-SEEDS = (1, 2)
+SEEDS = (1, 2, *(pytest.param(seed, marks=pytest.mark.chaos) for seed in range(3, 9)))
 INSIDE_A_BATCH = (Step.DECIDED, Step.PRODUCED, Step.OFFSETS_SENT, Step.COMMITTED, Step.STORED)
 
 

@@ -66,7 +66,8 @@ def test_others_are_heard_from_warnings_up(lines: io.StringIO) -> None:
 
 def test_value_that_json_does_not_know_is_still_one_line(lines: io.StringIO) -> None:
     """A log call must not fail, and never breaks into two lines."""
-    logging.getLogger("ops.x").warning("a\nb \ud800", extra={"thing": {1}, "raw": b"\xff"})
+    odd = {"thing": {1}, "raw": b"\xff", "half": "\ud800"}
+    logging.getLogger("ops.x").warning("a\nb", extra=odd)
 
     (line,) = read(lines)
     assert (line["thing"], line["raw"]) == ("{1}", "b'\\xff'")
