@@ -21,6 +21,7 @@ from tests.sending import (
     SECOND_MS,
     a_text,
     an_ask,
+    key_of,
 )
 
 names = st.sampled_from(NAMES)
@@ -82,6 +83,22 @@ class Rules(World):
             if self.sender.state(name) == "asked":
                 self.provider.words[request.reply_key] = words.encode()
             self.give(a_text(name, ask_number=request.ask_number, text=words))
+
+    @rule(name=names, thread=st.sampled_from(THREADS))
+    def ask_and_write(self, name: str, thread: str) -> None:
+        """Most asks are answered soon; without this most schedules would never reach a call."""
+        self.ask(name, thread)
+        if self.sender.state(name) == "asked":
+            self.provider.words[key_of(name)] = b"soon"
+            self.give(a_text(name, text="soon"))
+
+    @precondition(lambda self: self.sender.calls)
+    @rule(pick=nth)
+    def lose_an_answer_for_a_day(self, pick: int) -> None:
+        """The mail went out, nobody heard of it, and the key is forgotten meanwhile."""
+        self.outcome_of(self.pick_call(pick))
+        self.sender.crash()
+        self.wait(25 * HOUR_MS)
 
     @rule(ms=waits)
     def wait(self, ms: int) -> None:
