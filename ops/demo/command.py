@@ -69,9 +69,6 @@ def _tell(played: Played, *, is_json: bool) -> None:
         console.print(f"NOTE     {note}", soft_wrap=True)
     for difference in played.differences:
         console.print(f"DIFFERS  {difference}", soft_wrap=True)
-    verdict = "Kept" if not played.differences else "Not kept"
-    console.print(
-        f"{verdict}: each message that is owed a reply has one mail, and there is no other mail.",
-        soft_wrap=True,
-    )
+    verdict = "Kept" if not played.differences else "NOT kept"
+    console.print(f"{verdict}: one mail for each message that is owed a reply, and no other mail.")
     console.print(f"Counted in the provider's mailbox. {played.seconds:.0f} s in all.")
