@@ -1,0 +1,63 @@
+"""`python -m tests.bench [NAME ...]`: measure, check what was measured, print a table.
+
+EVENTS and REPEATS change the size of a run; JSON names a file for the figures. Exit code 0: every
+row's result was right, whatever its speed.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from tests.bench.figures import Bench, machine, table, write_json
+from tests.broker import shared_broker
+
+# Name -> the module whose `bench()` it is, imported when it is asked for.
+BENCHES: Final = {"dedupe": "tests.bench.dedupe"}
+
+
+def main(names: list[str]) -> int:
+    """Run the named benches, or all."""
+    if unknown := sorted(set(names) - set(BENCHES)):
+        sys.stderr.write(f"no bench {', '.join(unknown)}; there is {', '.join(BENCHES)}\n")
+        return 2
+    benches = [_bench(name) for name in names or BENCHES]
+    with (
+        tempfile.TemporaryDirectory(prefix="onereply-bench-") as folder,
+        _broker(Path(folder) / "kafka") as servers,
+    ):
+        for bench in benches:
+            say(f"{bench.name}: {bench.question}\n{bench.given}\n{machine()}\n")
+            bench.run(servers, Path(folder), say)
+            say(f"\n{table(bench)}\n")
+    if path := os.environ.get("JSON"):
+        write_json(Path(path), benches)
+    return 0 if all(row.is_right for bench in benches for row in bench.rows.values()) else 1
+
+
+def say(line: str) -> None:
+    """One line for whoever waits."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+@contextmanager
+def _broker(folder: Path) -> Iterator[str]:
+    if given := os.environ.get("ONEREPLY_BOOTSTRAP_SERVERS"):
+        yield given
+        return
+    with shared_broker(folder) as servers:
+        yield servers
+
+
+def _bench(name: str) -> Bench:
+    build: Callable[[], Bench] = import_module(BENCHES[name]).bench
+    return build()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
