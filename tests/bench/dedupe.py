@@ -25,7 +25,7 @@ from tests.bench.running import Failed, Program
 from tests.logs import corner, environ_of
 from tests.processes import clean_environ
 
-EVENTS: Final = int(os.environ.get("EVENTS", "50000"))
+EVENTS: Final = int(os.environ.get("EVENTS", "100000"))
 REPEATS: Final = int(os.environ.get("REPEATS", "3"))
 OURS: Final = "our stage"
 

@@ -101,11 +101,13 @@ def measured(
 def rate_of(times_ms: Sequence[int], *, events: int) -> float:
     """Events a second, where outputs were appended at these times.
 
-    What came with the first millisecond is not counted: how long it took is not known.
+    The first tenth is not counted: a program reads a whole batch before its first output, and how
+    long that took is not known.
     """
-    share = 1 - times_ms.count(min(times_ms)) / len(times_ms)
-    took_s = max(max(times_ms) - min(times_ms), 1) / 1000
-    return events * share / took_s
+    times = sorted(times_ms)
+    begun = times[len(times) // 10]
+    share = sum(1 for at_ms in times if at_ms > begun) / len(times)
+    return events * share / max(times[-1] - begun, 1) * 1000
 
 
 def problem_of(keys: Sequence[str], wanted: Plan) -> str:

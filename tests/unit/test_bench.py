@@ -37,9 +37,11 @@ def test_a_wrong_result_is_seen(keys: list[str], problem: str) -> None:
     assert problem_of(keys, WANTED) == problem
 
 
-def test_a_rate_leaves_out_what_came_at_the_first_moment() -> None:
-    """How long the program worked before its first output is not known."""
-    assert rate_of([1_000, 1_000, 1_500, 2_000], events=1_000) == 500.0
+def test_a_rate_leaves_out_the_first_tenth() -> None:
+    """A program reads a whole batch before its first output; that time is not known."""
+    steady = [1_000 + number for number in range(1_000)]
+
+    assert rate_of([*[0] * 100, *steady[100:]], events=1_100) == pytest.approx(1_100, rel=0.01)
 
 
 def test_outputs_at_one_moment_have_no_rate() -> None:
