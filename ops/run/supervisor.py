@@ -12,12 +12,16 @@ from ops.kafka.errors import BrokerAway
 from ops.kafka.telling import Teller
 from ops.run.part import Ended, Ready
 from ops.run.pipeline import Pipeline
-from ops.run.plan import KAFKA
+from ops.run.plan import KAFKA, STAGES
 from ops.run.restarts import FINAL_CODES, Restarts
 from ops.run.words import ended_sentence
 
 # How often Kafka's process is looked at; the parts tell by themselves.
 LOOK_S: Final = 1.0
+# All stages but write, which Faust's own client serves.
+TRANSACTIONAL: Final = tuple(name for name in STAGES if name != "write")
+# An idle stage ends within its poll of 0.1 s; one that hangs is killed, and loses nothing by it.
+RENEW_DEADLINE_S: Final = 2.0
 
 Clock = Callable[[], float]
 
@@ -68,8 +72,9 @@ class Supervisor:
             return
         try:
             self._pipeline.plan.broker.require_running()
-        except BrokerAway as error:
-            self._plan_restart(KAFKA, str(error).removesuffix("."))
+        except BrokerAway:
+            # Its log is long, and its last error often another's; a start that fails gives a reason.
+            self._plan_restart(KAFKA, f"{KAFKA} ended")
 
     def _look_at_logs(self) -> None:
         dropped = any(part.log.dropped for part in self._pipeline.parts.values())
@@ -98,4 +103,24 @@ class Supervisor:
         except BrokerAway as error:
             self._plan_restart(KAFKA, str(error).removesuffix("."))
         else:
-            self._teller.say(f"{KAFKA} works again.")
+            self._teller.say(f"{KAFKA} works again; the stages start anew on it.")
+            self._renew_stages()
+
+    def _renew_stages(self) -> None:
+        """Start the stages again that write transactions, whether they noticed anything or not.
+
+        librdkafka (its issue 5511) waits for ever for the group's coordinator once a metadata
+        answer came without that broker, as the first ones of a broker that starts do.
+        """
+        parts = [self._pipeline.parts[name] for name in TRANSACTIONAL if self._runs(name)]
+        for part in parts:
+            part.terminate()
+        for part in parts:
+            if not part.has_ended(RENEW_DEADLINE_S):
+                part.kill()
+            self._started_at[part.name] = self._clock()
+            self._awaited.add(part.name)
+            self._pipeline.start_parts(part.name)
+
+    def _runs(self, name: str) -> bool:
+        return name in self._pipeline.parts and self._pipeline.parts[name].is_running
