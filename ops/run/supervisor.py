@@ -73,7 +73,7 @@ class Supervisor:
         try:
             self._pipeline.plan.broker.require_running()
         except BrokerAway:
-            # Its log is long, and its last error often another's; a start that fails gives a reason.
+            # Its log's last error is often another one; a start that fails gives the reason.
             self._plan_restart(KAFKA, f"{KAFKA} ended")
 
     def _look_at_logs(self) -> None:
