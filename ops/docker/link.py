@@ -60,6 +60,7 @@ def _told(settings: Settings, url: str) -> Running:
         provider=url,
         bootstrap_servers=settings.bootstrap_servers,
         topic_prefix=settings.topic_prefix,
+        partitions=settings.partitions,
         inboxes=dict(served.inboxes),
     )
 

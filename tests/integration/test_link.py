@@ -31,6 +31,7 @@ def test_link_tells_the_stand_in_and_leaves_word_for_others(tmp_path: Path) -> N
         provider=provider.url,
         bootstrap_servers="kafka:9092",
         topic_prefix="",
+        partitions=4,
         inboxes=dict.fromkeys(INBOXES, "send"),
     )
     assert not Folder(tmp_path).state.exists()
