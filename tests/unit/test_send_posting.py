@@ -36,10 +36,6 @@ def a_posting(**policy: object) -> Sender:
     return a_sender(an_ask(), a_text(), **policy)
 
 
-
-
-
-
 def test_claim_orders_one_call_with_its_own_attempt() -> None:
     """Only a claim that is written may be carried out, and only its result may count."""
     sender = a_posting()
