@@ -13,7 +13,7 @@ from schemas.commands import (
     Said,
 )
 from schemas.events import THREAD_EVENT, Position
-from schemas.headers import CE_ID, CE_TYPE, DEAD_STAGE, header
+from schemas.headers import CE_ID, CE_TYPE, header
 from schemas.keys import MessageId
 from schemas.topics import THREAD_CONTEXT_LIMIT_BYTES, Topic
 from tests.sending import (

@@ -5,9 +5,7 @@ import pytest
 from processors.core.outcomes import (
     KEY_MARGIN_MS,
     Answer,
-    Contract,
     Failure,
-    Looked,
 )
 from processors.core.posting import LEASE_GRACE_MS
 from processors.core.requests import LOOK_UP, POST

@@ -9,7 +9,6 @@ from schemas.commands import (
     Withdraw,
 )
 from schemas.events import THREAD_EVENT
-from schemas.headers import DEAD_STAGE
 from schemas.topics import Topic
 from tests.sending import (
     INBOX,
