@@ -26,6 +26,7 @@ from processors.runtime.rows import FORMAT, StoreMeta
 from processors.runtime.stage import Stage
 from processors.runtime.steps import Step, Steps
 from processors.runtime.transactions import Aborted, Acks, Batch, Transactions, offsets_of
+from processors.runtime.watchdog import Watchdog
 from schemas.cluster import admin, consumer_config
 from schemas.settings import Settings
 
@@ -59,6 +60,7 @@ class Worker:
             settings, name=stage.name, changelog=self._ground.changelog, steps=steps
         )
         self._effects = Effects(stage, at_once=settings.effects_at_once)
+        self._watchdog = Watchdog()
         self._consumer = Consumer(_consumer_options(settings, stage.name))
         self._reading = Reading(stage, self._assignment, self._clock, topic=self._ground.input)
 
@@ -83,6 +85,7 @@ class Worker:
             self._effects.close()
             self._consumer.close()
             assignment.close()
+            self._watchdog.close()
 
     def _round(self) -> None:
         messages = self._poll()
@@ -98,7 +101,8 @@ class Worker:
         if not decided.changes:
             return
         try:
-            acks = self._transactions.commit(_batch(self._ground.input, decided, metadata))
+            with self._watchdog.watching():
+                acks = self._transactions.commit(_batch(self._ground.input, decided, metadata))
         except Aborted as error:
             LOG.warning("batch rolled back", extra={"reason": str(error)})
             self._go_back(decided)
