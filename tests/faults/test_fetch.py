@@ -24,8 +24,8 @@ def whole(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pip
 
 def with_message(mail: Mail, *, event_id: str, message: dict[str, Any]) -> Mail:
     """The mail under this event, with this message in it."""
-    payload = {**mail.payload, "event_id": event_id, "message": message}
-    return replace(mail, event_id=event_id, payload=payload)
+    whole = {**mail.whole, "event_id": event_id, "message": message}
+    return replace(mail, event_id=event_id, whole=whole)
 
 
 def large(name: str) -> list[Mail]:
