@@ -114,7 +114,7 @@ def seen_topics(client: AdminClient, settings: Settings) -> dict[str, TopicSeen]
             ),
             config=configs[name],
         )
-        for name in names
+        for name in configs
     }
 
 
@@ -123,10 +123,15 @@ def _configs(client: AdminClient, names: Iterable[str]) -> dict[str, dict[str, s
     if not resources:
         return {}
     answers = client.describe_configs(resources, request_timeout=ADMIN_DEADLINE_S)
-    return {
-        resource.name: {entry.name: entry.value for entry in future.result().values()}
-        for resource, future in answers.items()
-    }
+    configs = {}
+    for resource, future in answers.items():
+        try:
+            configs[resource.name] = {each.name: each.value for each in future.result().values()}
+        except KafkaException as error:
+            # Deleted between the list and this question: it is not there.
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    return configs
 
 
 def check_cluster(settings: Settings) -> None:
