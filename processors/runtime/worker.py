@@ -20,6 +20,7 @@ from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Effects
 from processors.runtime.ground import ground_of
 from processors.runtime.overlay import Overlay
+from processors.runtime.pace import Pace
 from processors.runtime.partition import Partition, runaway_timers
 from processors.runtime.reading import Reading
 from processors.runtime.rows import FORMAT, StoreMeta
@@ -61,6 +62,7 @@ class Worker:
         )
         self._effects = Effects(stage, at_once=settings.effects_at_once)
         self._watchdog = Watchdog()
+        self._pace = Pace()
         self._consumer = Consumer(_consumer_options(settings, stage.name))
         self._reading = Reading(stage, self._assignment, self._clock, topic=self._ground.input)
 
@@ -100,6 +102,7 @@ class Worker:
         self._steps.reached(Step.DECIDED)
         if not decided.changes:
             return
+        self._pace.began()
         try:
             with self._watchdog.watching():
                 acks = self._transactions.commit(_batch(self._ground.input, decided, metadata))
@@ -107,11 +110,15 @@ class Worker:
             LOG.warning("batch rolled back", extra={"reason": str(error)})
             self._go_back(decided)
             return
+        finally:
+            self._pace.ended()
         self._apply(decided, acks)
 
     # -- R1
 
     def _poll(self) -> list[Message]:
+        if rest_s := self._pace.left_s():
+            return self._consumer.consume(self._settings.batch_records, rest_s)
         first = self._consumer.poll(self._wait_s())
         if first is None:
             return []
