@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from processors.core.turn import Output
+from processors.runtime.clock import boot_s
 from processors.runtime.steps import Step, Steps
 from schemas.cluster import transactional_config
 from schemas.errors import OneReplyError, Transient
@@ -20,9 +21,10 @@ from schemas.settings import Settings
 
 LOG = logging.getLogger("processors.transactions")
 
-# A commit is asked again after a time-out, because its outcome must be known; each try so long.
-COMMIT_TRY_S: Final = 10.0
-COMMIT_TRIES: Final = 6
+# An abort is asked for so long: the coordinator ends what it does not hear of.
+ABORT_DEADLINE_S: Final = 10.0
+# A call that has no time left is made all the same, to learn what it has come to.
+SHORTEST_CALL_S: Final = 0.1
 INIT_DEADLINE_S: Final = 60.0
 
 
@@ -82,6 +84,7 @@ class Transactions:
         self._name_of = settings.shape().name
         self._changelog = changelog
         self._steps = steps
+        self._timeout_s = settings.transaction_timeout_ms / 1000
 
     def open(self) -> None:
         """Take the name, and end what a predecessor of this name left open.
@@ -99,20 +102,22 @@ class Transactions:
     def commit(self, batch: Batch) -> Acks:
         """Return once all of the batch is committed; where its changelog stands then.
 
-        Raises Aborted when none of it is, Fenced when this process must stop.
+        Raises Aborted when none of it is, Fenced when this process must stop, and Transient when
+        it is not known: then only a new process, which takes the name anew, may go on.
         """
-        acks = Acks()
+        acks, deadline_s = Acks(), boot_s() + self._timeout_s
         try:
             self._producer.begin_transaction()
             self._produce(batch, acks)
             self._steps.reached(Step.PRODUCED)
-            self._retried(
-                lambda: self._producer.send_offsets_to_transaction(
-                    list(batch.offsets), batch.group_metadata, COMMIT_TRY_S
-                )
+            _retried(
+                lambda left_s: self._producer.send_offsets_to_transaction(
+                    list(batch.offsets), batch.group_metadata, left_s
+                ),
+                deadline_s=deadline_s,
             )
             self._steps.reached(Step.OFFSETS_SENT)
-            self._retried(lambda: self._producer.commit_transaction(COMMIT_TRY_S))
+            _retried(self._producer.commit_transaction, deadline_s=deadline_s)
         except KafkaException as error:
             self._abort(error)
         self._steps.reached(Step.COMMITTED)
@@ -147,29 +152,35 @@ class Transactions:
             else:
                 return
 
-    def _retried(self, call: Callable[[], None]) -> None:
-        for tries_left in range(COMMIT_TRIES, 0, -1):
-            try:
-                call()
-            except KafkaException as error:
-                kafka_error = error.args[0]
-                if not kafka_error.retriable() or tries_left == 1:
-                    raise
-                LOG.warning("transaction retried", extra={"reason": kafka_error.name()})
-            else:
-                return
-
     def _abort(self, error: KafkaException) -> None:
         kafka_error = error.args[0]
         if kafka_error.txn_requires_abort():
             try:
-                self._retried(lambda: self._producer.abort_transaction(COMMIT_TRY_S))
+                _retried(self._producer.abort_transaction, deadline_s=boot_s() + ABORT_DEADLINE_S)
             except KafkaException as second:
                 raise Fenced(f"abort failed: {second.args[0]}") from second
             raise Aborted(str(kafka_error)) from error
         if kafka_error.retriable():
             raise Transient(f"commit outcome unknown: {kafka_error}") from error
         raise Fenced(str(kafka_error)) from error
+
+
+def _retried(call: Callable[[float], None], *, deadline_s: float) -> None:
+    """Make a call again while its error says that this can help and there is time for it.
+
+    The call gets the seconds that are left. Raises its last KafkaException.
+    """
+    while True:
+        left_s = max(deadline_s - boot_s(), SHORTEST_CALL_S)
+        try:
+            call(left_s)
+        except KafkaException as error:
+            kafka_error = error.args[0]
+            if not kafka_error.retriable() or boot_s() >= deadline_s:
+                raise
+            LOG.warning("transaction retried", extra={"reason": kafka_error.name()})
+        else:
+            return
 
 
 def offsets_of(

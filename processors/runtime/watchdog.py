@@ -1,8 +1,8 @@
 """Ends a process whose transaction does not return: a hang is worse than a restart.
 
-After a broker was killed and started again, librdkafka's first transactional call may never
-return, whatever time-out it was given. Nothing is lost by ending here: what was not committed is
-read again by the next process.
+After a broker was killed and started again, a transactional call of librdkafka 2.16 may never
+return, whatever time-out it was given (its issues 5456 and 5511). Nothing is lost by ending here:
+the coordinator has aborted by then what was not committed, and the next process reads it again.
 
 Owns: the thread that looks, and the deadline.
 May not: touch the loop's state.
@@ -19,8 +19,8 @@ from processors.runtime.clock import boot_s
 
 LOG = logging.getLogger("processors.watchdog")
 
-# A commit may be tried for 60 s (transactions.py); after that it has either ended or hangs.
-DEADLINE_S: Final = 75.0
+# A commit is tried for as long as a transaction may live, and may then still be aborted.
+GRACE_S: Final = 5.0
 LOOK_EVERY_S: Final = 1.0
 # Something outside is away: the code that Transient has.
 EXIT_CODE: Final = 3
@@ -35,9 +35,7 @@ def end_process() -> None:
 class Watchdog:
     """Watches one thing at a time. `on_overdue` is called once it takes longer than allowed."""
 
-    def __init__(
-        self, on_overdue: Callable[[], None] = end_process, *, deadline_s: float = DEADLINE_S
-    ) -> None:
+    def __init__(self, on_overdue: Callable[[], None] = end_process, *, deadline_s: float) -> None:
         self._on_overdue = on_overdue
         self._deadline_s = deadline_s
         self._began_s: float | None = None

@@ -27,7 +27,7 @@ from processors.runtime.rows import FORMAT, StoreMeta
 from processors.runtime.stage import Stage
 from processors.runtime.steps import Step, Steps
 from processors.runtime.transactions import Aborted, Acks, Batch, Transactions, offsets_of
-from processors.runtime.watchdog import Watchdog
+from processors.runtime.watchdog import GRACE_S, Watchdog
 from schemas.cluster import admin, consumer_config
 from schemas.settings import Settings
 
@@ -61,7 +61,7 @@ class Worker:
             settings, name=stage.name, changelog=self._ground.changelog, steps=steps
         )
         self._effects = Effects(stage, at_once=settings.effects_at_once)
-        self._watchdog = Watchdog()
+        self._watchdog = Watchdog(deadline_s=settings.transaction_timeout_ms / 1000 + GRACE_S)
         self._pace = Pace()
         self._consumer = Consumer(_consumer_options(settings, stage.name))
         self._reading = Reading(stage, self._assignment, self._clock, topic=self._ground.input)
