@@ -14,8 +14,6 @@ from ingest.keys import Named
 from schemas import headers as names
 from schemas.headers import Headers, envelope
 
-DELIVERY: Final = "onereply-delivery"
-
 # W3C Trace Context 2.2. Version ff is forbidden, and all-zero ids mean none.
 _TRACE: Final = re.compile(
     rb"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
@@ -71,5 +69,5 @@ def trace(given: bytes) -> bytes:
 
 def _delivery(delivery_id: str) -> Headers:
     if delivery_id.isascii() and delivery_id.isprintable():
-        return ((DELIVERY, delivery_id.encode()),)
+        return ((names.DELIVERY, delivery_id.encode()),)
     return ()
