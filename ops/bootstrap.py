@@ -33,6 +33,7 @@ TOOLS = r"site-packages/(pip|setuptools|pkg_resources|mypyc?|pygments|hypothesis
 PLAIN_INTERVAL_S = 5
 AWAY = 3
 FAILED = 1
+UNTRUSTED = "The package index's certificate is not trusted: set PIP_CERT to your CA's file."
 # These send packages elsewhere than into .venv.
 MISPLACING = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
 # What pip says -> what the user can do. The first that is found counts: without a network pip also
@@ -40,11 +41,12 @@ MISPLACING = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
 REASONS = (
     ("No space left on device", "The disk is full: {room} MB are needed.", AWAY),
     ("Disk quota exceeded", "The disk quota is used up: {room} MB are needed.", AWAY),
+    ("CERTIFICATE_VERIFY_FAILED", UNTRUSTED, AWAY),
     ("ProxyError", "The proxy does not answer: see HTTPS_PROXY.", AWAY),
     ("Temporary failure in name resolution", "No network: the package index has no address.", AWAY),
     ("NewConnectionError", "No network: the package index does not answer.", AWAY),
     ("ConnectTimeout", "No network: the package index does not answer.", AWAY),
-    ("SSLError", "The package index has no certificate that is trusted here: see PIP_CERT.", AWAY),
+    ("SSLError", "TLS with the package index fails: see the log.", AWAY),
     ("ReadTimeout", "The package index answers too slowly: run it again.", AWAY),
     ("IncompleteRead", "The download was cut: run it again.", AWAY),
     ("Permission denied", "No right to write what the log names.", AWAY),
@@ -238,7 +240,7 @@ def run_pip(arguments: list[str], root: Path, collected: Callable[[int], None]) 
         text=True,
         errors="replace",
     )
-    with log.open("w", encoding="utf-8") as kept:
+    with pip, log.open("w", encoding="utf-8") as kept:
         for line in pip.stdout or ():
             kept.write(line)
             if line.startswith("Collecting "):

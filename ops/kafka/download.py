@@ -5,6 +5,7 @@ May not: resolve versions; what is fetched is exactly what the lock file names. 
 would also fetch a whole JDK to sort the jars, where the machine has none.)
 """
 
+import os
 import shutil
 import tempfile
 import threading
@@ -31,6 +32,10 @@ AT_ONCE: Final = 8
 # Silence on the line for so long is a dead connection.
 READ_TIMEOUT_S: Final = 30
 STAGING_PREFIX: Final = "download-"
+# How OpenSSL names a certificate that nobody here vouches for, whichever library passes it on.
+UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"
+# Where requests takes its certificates from, the first that is set.
+CA_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 class _Meter:
@@ -60,6 +65,7 @@ def download(jars: Sequence[Jar], folder: Path, *, teller: Teller) -> None:
     The caller holds the folder's lock: what an interrupted download left is removed.
     Raises BrokerAway when they cannot be had, JarRefused when one is not what the lock names.
     """
+    _require_certificates()
     folder.mkdir(parents=True, exist_ok=True)
     for left_over in folder.glob(f"{STAGING_PREFIX}*"):
         shutil.rmtree(left_over)
@@ -77,6 +83,13 @@ def download(jars: Sequence[Jar], folder: Path, *, teller: Teller) -> None:
                     fetched.result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _require_certificates() -> None:
+    """Return when the certificates that the user names are there. Raises BrokerAway."""
+    name = next((each for each in CA_VARIABLES if os.environ.get(each)), None)
+    if name is not None and not Path(os.environ[name]).exists():
+        raise BrokerAway(f"{name} names {os.environ[name]}, and there is no such file.")
 
 
 def _own_repositories() -> dict[str, str]:
@@ -118,5 +131,10 @@ def _sentence(jar: Jar, error: Exception) -> str:
     if isinstance(error, requests.RequestException):
         asked = getattr(error.request, "url", None) or MAVEN_CENTRAL_URL
         host = urlsplit(asked).hostname
+        if UNTRUSTED in str(error):
+            return (
+                f"The certificate of {host} is not trusted: the jars of Kafka come from there, "
+                "once. Set REQUESTS_CA_BUNDLE to your CA's file."
+            )
         return f"No answer from {host}: the jars of Kafka come from there, once. Is the network up?"
     return f"{jar.filename} is not to be had from Maven Central: {str(error).splitlines()[0]}"

@@ -86,12 +86,18 @@ def test_environment_of_a_moved_folder_is_made_anew(root: Path, tmp_path: Path) 
             "No network: the package index does not answer.",
             3,
         ),
+        (
+            "WARNING: Retrying: '[SSL: CERTIFICATE_VERIFY_FAILED]'\nERROR: No matching distribution found",
+            "certificate is not trusted: set PIP_CERT to your CA's file.",
+            3,
+        ),
+        ("WARNING: SSLError(EOF)", "TLS with the package index fails", 3),
         ("ERROR: No matching distribution found for x", "A package has no ready-made build", 1),
         ("Error: ... '-m', 'ensurepip' returned 1", "install its venv package", 3),
         ("WARNING: odd\nERROR: something new", "ERROR: something new Log:", 1),
         ("", "It gave no reason.", 1),
     ],
-    ids=["disk", "network", "build", "venv", "unknown", "silent"],
+    ids=["disk", "network", "certificate", "tls", "build", "venv", "unknown", "silent"],
 )
 def test_failure_is_one_sentence_with_a_code(
     tmp_path: Path, said: str, sentence: str, code: int
