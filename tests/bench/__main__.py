@@ -13,7 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from tests.bench.figures import Bench, machine, table, write_json
+from tests.bench.figures import Bench, machine, write_json
+from tests.bench.tables import table
 from tests.broker import shared_broker
 
 # Name -> the module whose `bench()` it is, imported when it is asked for.
@@ -25,7 +26,7 @@ def main(names: list[str]) -> int:
     if unknown := sorted(set(names) - set(BENCHES)):
         sys.stderr.write(f"no bench {', '.join(unknown)}; there is {', '.join(BENCHES)}\n")
         return 2
-    benches = [_bench(name) for name in names or BENCHES]
+    benches = [build(name) for name in names or BENCHES]
     with (
         tempfile.TemporaryDirectory(prefix="onereply-bench-") as folder,
         _broker(Path(folder) / "kafka") as servers,
@@ -54,9 +55,10 @@ def _broker(folder: Path) -> Iterator[str]:
         yield servers
 
 
-def _bench(name: str) -> Bench:
-    build: Callable[[], Bench] = import_module(BENCHES[name]).bench
-    return build()
+def build(name: str) -> Bench:
+    """The bench of that name, not yet run."""
+    bench: Callable[[], Bench] = import_module(BENCHES[name]).bench
+    return bench()
 
 
 if __name__ == "__main__":

@@ -1,19 +1,21 @@
-"""What a bench measures, and how it is shown.
+"""What a bench measures, and what of it a script gets.
 
-Owns: medians, ratios within one run, the table and the JSON.
-May not: judge a speed. It reports a wrong result, because a fast wrong answer is the usual one.
+Owns: medians over runs, ratios within one run, the JSON.
+May not: judge a figure. It reports a wrong result, because a fast wrong answer is the usual one.
 """
 
 import json
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-_MB: Final = 1024 * 1024
+MIB: Final = 1024 * 1024
+RATE: Final = "rate"
+PEAK_MIB: Final = "peak_mib"
 Say = Callable[[str], None]
 
 
@@ -21,9 +23,13 @@ Say = Callable[[str], None]
 class Measured:
     """One run of one row. `problem` says what was wrong with its result; empty when nothing was."""
 
-    per_second: float
-    peak_bytes: int
+    figures: Mapping[str, float]
     problem: str = ""
+
+
+def wrong(problem: str) -> Measured:
+    """A run whose result was not right: it has no speed."""
+    return Measured(figures={RATE: 0.0}, problem=problem)
 
 
 @dataclass(slots=True)
@@ -39,21 +45,57 @@ class Row:
         return all(not run.problem for run in self.runs)
 
     @property
-    def per_second(self) -> float:
-        """The median; 0 without a run."""
-        return median([run.per_second for run in self.runs]) if self.runs else 0.0
+    def problem(self) -> str:
+        """The first thing that was wrong; empty when nothing was."""
+        return next((run.problem for run in self.runs if run.problem), "")
+
+    def each(self, figure: str) -> list[float]:
+        """The figure in each run that has it."""
+        return [run.figures[figure] for run in self.runs if figure in run.figures]
+
+    def median(self, figure: str) -> float | None:
+        """The median of the runs; None where no run has the figure."""
+        found = self.each(figure)
+        return median(found) if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A figure as a table shows it."""
+
+    figure: str
+    title: str
+    digits: int = 0
+
+
+RATES: Final = (
+    Column(figure=RATE, title="median/s"),
+    Column(figure=PEAK_MIB, title="peak MiB"),
+)
 
 
 @dataclass(slots=True, kw_only=True)
 class Bench:
-    """A question, what it is asked with, and its rows. Ratios are to the row `base`."""
+    """A question, what it is asked with, and its rows.
+
+    The first column leads: its spread is shown, and where `base` names a row, the ratio to it.
+    Row names are unique over all benches.
+    """
 
     name: str
     question: str
     given: str
-    base: str
     run: Callable[[str, Path, Say], None]
     rows: dict[str, Row]
+    columns: Sequence[Column] = RATES
+    base: str = ""
+
+    def ratio(self, name: str) -> float | None:
+        """How many times this row the base is; None without a base, or without a figure."""
+        lead = self.columns[0].figure
+        base = self.rows[self.base].median(lead) if self.base else None
+        own = self.rows[name].median(lead)
+        return base / own if base and own else None
 
 
 def machine() -> str:
@@ -62,52 +104,18 @@ def machine() -> str:
     return f"Python {platform.python_version()}, {os.cpu_count()} cores, {system}"
 
 
-def table(bench: Bench) -> str:
-    """The rows as text."""
-    base = bench.rows[bench.base].per_second
-    head = ("", "median/s", "spread/s", f"{bench.base} is", "peak MB", "result")
-    lines: list[Sequence[str]] = [head]
-    lines += [_line(name, row, base) for name, row in bench.rows.items()]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join(_laid_out(line, widths) for line in lines)
-
-
-def _line(name: str, row: Row, base: float) -> tuple[str, ...]:
-    if not row.runs:
-        return name, "", "", "", "", row.absent
-    speeds = [run.per_second for run in row.runs]
-    return (
-        name,
-        f"{row.per_second:,.0f}",
-        f"{min(speeds):,.0f} - {max(speeds):,.0f}",
-        f"{base / row.per_second:.2f}x" if base and row.per_second else "",
-        f"{max(run.peak_bytes for run in row.runs) / _MB:.0f}",
-        next((run.problem for run in row.runs if run.problem), "right"),
-    )
-
-
-def _laid_out(line: Sequence[str], widths: Sequence[int]) -> str:
-    first, *numbers, last = zip(line, widths, strict=True)
-    cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in numbers), last[0]]
-    return "  ".join(cells).rstrip()
-
-
 def write_json(path: Path, benches: Sequence[Bench]) -> None:
-    """The figures for a script: `{"rows": {"BENCH/ROW": {...}}}`."""
-    rows = {
-        f"{bench.name}/{name}": _as_json(row, bench.rows[bench.base].per_second)
-        for bench in benches
-        for name, row in bench.rows.items()
-    }
+    """The figures for a script: `{"rows": {NAME: {"rate": ..., ...}}}`, medians by figure."""
+    rows = {name: _as_json(bench, name) for bench in benches for name in bench.rows}
     path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=2), encoding="utf-8")
 
 
-def _as_json(row: Row, base: float) -> dict[str, Any]:
-    return {
-        "per_second": row.per_second,
-        "runs": [run.per_second for run in row.runs],
-        "base_ratio": base / row.per_second if row.per_second else None,
-        "peak_bytes": max((run.peak_bytes for run in row.runs), default=0),
+def _as_json(bench: Bench, name: str) -> dict[str, Any]:
+    row = bench.rows[name]
+    return {column.figure: row.median(column.figure) for column in bench.columns} | {
+        "bench": bench.name,
+        "base_ratio": bench.ratio(name),
+        "runs": [dict(run.figures) for run in row.runs],
         "problems": [run.problem for run in row.runs if run.problem],
         "absent": row.absent,
     }

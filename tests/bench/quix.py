@@ -9,14 +9,12 @@ import venv
 from pathlib import Path
 from typing import Final
 
+from tests.bench.running import PeerAbsent
+
 FOLDER: Final = Path(".onereply/peers/quix")
 # It asks for a confluent-kafka below ours, so beside ours pip would choose a version years old.
 PACKAGE: Final = "quixstreams==3.28.1"
 INSTALL_DEADLINE_S: Final = 600
-
-
-class PeerAbsent(Exception):
-    """A peer that cannot be installed here."""
 
 
 def quix_python() -> Path:

@@ -11,12 +11,17 @@ from typing import Final
 import psutil
 
 from ops.kafka.process import until
+from tests.bench.figures import MIB
 
 DEADLINE_S: Final = 900.0
 
 
 class Failed(Exception):
     """A program that ended with an error, or not in time. Holds its last words."""
+
+
+class PeerAbsent(Exception):
+    """A peer that cannot be had on this machine, and why."""
 
 
 class Program:
@@ -30,6 +35,11 @@ class Program:
             )
         self._watched = psutil.Process(self._process.pid)
         self.peak_bytes = 0
+
+    @property
+    def peak_mib(self) -> float:
+        """The same in MiB."""
+        return self.peak_bytes / MIB
 
     def wait(self) -> None:
         """Return when it has ended well. Raises Failed."""
