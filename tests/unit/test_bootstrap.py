@@ -87,7 +87,7 @@ def test_environment_of_a_moved_folder_is_made_anew(root: Path, tmp_path: Path) 
             3,
         ),
         (
-            "WARNING: Retrying: '[SSL: CERTIFICATE_VERIFY_FAILED]'\nERROR: No matching distribution found",
+            "WARNING: [SSL: CERTIFICATE_VERIFY_FAILED]\nERROR: No matching distribution found",
             "certificate is not trusted: set PIP_CERT to your CA's file.",
             3,
         ),
