@@ -138,6 +138,11 @@ class Reordering:
         return ordered(self.outputs)
 
     @property
+    def story(self) -> list[tuple[str, str, int]]:
+        """What came out: which mail, what let it through, and how long it was held."""
+        return [(each.position.tie, each.released, each.held_ms) for each in self.ordered]
+
+    @property
     def duplicates(self) -> list[Duplicate]:
         """All that came out on `duplicate-events`."""
         return [

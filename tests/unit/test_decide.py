@@ -2,17 +2,14 @@ from typing import Any
 
 import pytest
 
-from processors.core.thread_log import LOG
 from schemas.commands import AskReply, AuditEntry, Decision, Said
 from schemas.directory import Account, Directory, Inbox
 from schemas.events import Kind, Position
 from schemas.headers import header
-from schemas.keys import InboxId, MessageId, ThreadKey, derived_message_id, reply_key
+from schemas.keys import InboxId, MessageId, ThreadKey
 from schemas.topics import Topic
 from tests.deciding import (
-    BILLING,
     DAY_MS,
-    HOUR_MS,
     INBOX,
     JANE,
     Deciding,
@@ -27,27 +24,25 @@ from tests.deciding import (
 )
 from tests.turns import NOW_MS
 
+POSITION = Position(occurred_at_ns=NOW_MS * 1_000_000, tie="m@mail.customer.example")
+NAMES: dict[str, Any] = {
+    "reply_key": key_of("m"),
+    "inbox_id": INBOX,
+    "message_id": MessageId("m@mail.customer.example"),
+    "thread_key": ThreadKey("t"),
+    "outcome": "send",
+    "rule": "route-send",
+    "position": POSITION,
+}
 
-def test_question_is_decided_audited_and_asked() -> None:
+
+def test_question_is_decided_and_audited() -> None:
     """The normal case, whole: what a person's question leaves behind."""
-    deciding, mail = Deciding(), a_mail()
-    position = Position(occurred_at_ns=NOW_MS * 1_000_000, tie="m@mail.customer.example")
+    mail = a_mail()
 
-    outputs = deciding.give(mail)
+    outputs = Deciding().give(mail)
 
-    assert decisions(outputs) == [
-        Decision(
-            reply_key=key_of("m"),
-            inbox_id=INBOX,
-            message_id=MessageId("m@mail.customer.example"),
-            thread_key=ThreadKey("t"),
-            event_key=mail.event_key,
-            outcome="send",
-            rule="route-send",
-            position=position,
-            decided_at_ms=NOW_MS,
-        )
-    ]
+    assert decisions(outputs) == [Decision(**NAMES, event_key=mail.event_key, decided_at_ms=NOW_MS)]
     assert audits(outputs) == [
         AuditEntry(
             subject=key_of("m"),
@@ -58,29 +53,30 @@ def test_question_is_decided_audited_and_asked() -> None:
             why="route-send",
         )
     ]
+
+
+def test_question_is_asked_with_what_was_said() -> None:
+    """The normal case, whole: all that a writer and SEND need is in the ask."""
+    mail = a_mail()
+
+    outputs = Deciding().give(mail)
+
+    line = Said(
+        role="customer",
+        position=POSITION,
+        message_id=MessageId("m@mail.customer.example"),
+        sender=JANE,
+        subject="Question",
+        text="Hello",
+    )
     assert orders(outputs) == [
         AskReply(
-            reply_key=key_of("m"),
-            inbox_id=INBOX,
-            outcome="send",
-            rule="route-send",
-            thread_key=ThreadKey("t"),
-            message_id=MessageId("m@mail.customer.example"),
+            **NAMES,
             provider="agentmail",
             workspace="acme",
             account="main",
-            position=position,
             event=mail,
-            log=(
-                Said(
-                    role="customer",
-                    position=position,
-                    message_id=MessageId("m@mail.customer.example"),
-                    sender=JANE,
-                    subject="Question",
-                    text="Hello",
-                ),
-            ),
+            log=(line,),
         )
     ]
 
@@ -166,53 +162,6 @@ def test_account_of_the_inbox_says_which_provider_answers() -> None:
     assert (ask.provider, ask.account) == ("agentmail", "main")
 
 
-def test_mail_is_decided_once() -> None:
-    """A second unmarked copy is no second opinion."""
-    deciding = Deciding()
-    deciding.give(a_mail())
-
-    assert deciding.give(a_mail(event_key="src/evt-again")) == []
-
-
-def test_same_message_in_two_inboxes_is_two_mails() -> None:
-    """One mail to two departments is owed an answer by each."""
-    deciding = Deciding()
-
-    outputs = deciding.give(a_mail(), a_mail(inbox_id=BILLING, recipient=BILLING))
-
-    assert len({each.reply_key for each in asks(outputs)}) == 2
-
-
-def test_mail_without_an_id_is_held_under_a_derived_one() -> None:
-    """It cannot be threaded, so a person looks; and it still leaves one record."""
-    mail = a_mail(message_id=None)
-
-    decision = Deciding().decision(mail)
-
-    derived = derived_message_id(mail.event_key)
-    assert (decision.outcome, decision.rule) == ("hold", "derived-id")
-    assert decision.reply_key == reply_key(INBOX, derived)
-
-
-def test_mail_whose_id_was_derived_before_is_held() -> None:
-    """The mark, not the spelling, says that an id is no id."""
-    assert Deciding().rule(a_mail(is_derived_id=True)) == "derived-id"
-
-
-def test_mail_without_a_thread_is_a_thread_of_its_own() -> None:
-    """Two of them share no cap and no log."""
-    deciding = Deciding(cap_thread_hour=1)
-
-    first = deciding.decision(a_mail("a", thread_key=None))
-    second = deciding.decision(a_mail("b", thread_key=None))
-
-    assert [first.thread_key, second.thread_key] == [
-        ThreadKey(first.reply_key),
-        ThreadKey(second.reply_key),
-    ]
-    assert (first.outcome, second.outcome) == ("send", "send")
-
-
 def test_payload_older_than_memory_is_stored() -> None:
     """What was answered so long ago is forgotten, so such a mail may have been."""
     deciding = Deciding()
@@ -284,126 +233,6 @@ REPLY_TO = {
 def test_answer_goes_to_one_person(reply_to: tuple[str, ...], rule: str) -> None:
     """A stranger's mail must not make us write to several, or to ourselves."""
     assert Deciding().rule(a_mail(reply_to=reply_to)) == rule
-
-
-def test_quarantined_mail_never_becomes_context() -> None:
-    """Words meant to do harm must not reach a writer with the next question."""
-    deciding = Deciding()
-    deciding.give(a_mail("spam", labels=("spam",), text="buy"))
-
-    (ask,) = asks(deciding.give(a_mail("m", at_ms=1000)))
-
-    assert [said.text for said in ask.log] == ["Hello"]
-
-
-def test_refused_mail_is_context_of_the_next_question() -> None:
-    """Loop rules refuse the reply only: the mail is kept and shown like any other."""
-    deciding = Deciding()
-    deciding.give(a_mail("away", signals={"auto-submitted": ("auto-replied",)}, text="I am away"))
-
-    (ask,) = asks(deciding.give(a_mail("m", at_ms=1000)))
-
-    assert [said.text for said in ask.log] == ["I am away", "Hello"]
-
-
-def test_late_message_is_marked_in_the_log() -> None:
-    """A writer may want to know that a line was not there when we last answered."""
-    deciding = Deciding()
-    deciding.give(a_mail("new", at_ms=1000))
-
-    (ask,) = asks(deciding.give(ordered(a_mail("late"), late_by_ms=1000)))
-
-    assert [(said.message_id, said.is_late) for said in ask.log] == [
-        ("late@mail.customer.example", True),
-        ("new@mail.customer.example", False),
-    ]
-
-
-def test_log_that_lost_its_beginning_says_so() -> None:
-    """A writer should know that it does not see everything."""
-    deciding = Deciding(cap_thread_hour=1000, cap_correspondent_day=1000)
-
-    outputs = deciding.give(*(a_mail(f"m{number}", at_ms=number) for number in range(65)))
-
-    assert [ask.is_log_truncated for ask in asks(outputs)[-2:]] == [False, True]
-
-
-def test_log_rows_are_one_a_message() -> None:
-    """Copies cost nothing."""
-    deciding = Deciding()
-
-    deciding.give(a_mail("a"), a_mail("b"), a_mail("a"))
-
-    assert len(list(deciding.desk.turn().rows(LOG))) == 2
-
-
-CAPS = {
-    "thread": ({"cap_thread_hour": 2}, {}, "cap-thread", HOUR_MS),
-    "correspondent": (
-        {"cap_correspondent_day": 2},
-        {"spread": "thread"},
-        "cap-correspondent",
-        DAY_MS,
-    ),
-    "domain": ({"cap_domain_day": 2}, {"spread": "sender"}, "cap-domain", DAY_MS),
-    "inbox": ({"cap_inbox_hour": 2}, {"spread": "domain"}, "cap-inbox", HOUR_MS),
-}
-
-
-@pytest.mark.parametrize(("settings", "how", "rule", "window_ms"), CAPS.values(), ids=CAPS.keys())
-def test_cap_stores_what_is_above_it_until_its_window_has_passed(
-    settings: dict[str, Any], how: dict[str, str], rule: str, window_ms: int
-) -> None:
-    """The last line of defence against loops, each cap on its own."""
-    deciding = Deciding(**settings)
-    spread = how.get("spread")
-
-    def rule_of(number: int) -> str:
-        thread = f"t{number}" if spread else "t"
-        sender = {"sender": f"{chr(97 + number)}@customer.example"}.get(spread or "", JANE)
-        if spread == "domain":
-            sender = f"jane@c{number}.example"
-        return deciding.rule(a_mail(f"m{number}", at_ms=number, thread_key=thread, sender=sender))
-
-    found = [rule_of(number) for number in range(3)]
-    deciding.wait(window_ms + window_ms // 12)
-
-    assert found == ["route-send", "route-send", rule]
-    assert rule_of(4) == "route-send"
-
-
-def test_reply_to_counts_as_a_correspondent_too() -> None:
-    """Many senders with one address for answers would flood that address."""
-    deciding = Deciding(cap_correspondent_day=1)
-    victim: dict[str, Any] = {"reply_to": ("victim@customer.example",)}
-
-    found = [
-        deciding.rule(a_mail("a", sender="a@x.example", thread_key="a", **victim)),
-        deciding.rule(a_mail("b", sender="b@y.example", thread_key="b", **victim)),
-    ]
-
-    assert found == ["route-send", "cap-correspondent"]
-
-
-def test_caps_of_one_inbox_do_not_bind_another() -> None:
-    """One tenant's busy inbox must not silence another's."""
-    deciding = Deciding(cap_thread_hour=1, cap_inbox_hour=1, cap_correspondent_day=1)
-    deciding.give(a_mail())
-
-    assert deciding.rule(a_mail(inbox_id=BILLING, recipient=BILLING)) == "route-send"
-
-
-def test_refused_and_repeated_mail_counts_nothing() -> None:
-    """A flood of out-of-office answers must not use up a customer's replies."""
-    deciding = Deciding(cap_thread_hour=1)
-    away: dict[str, Any] = {"signals": {"auto-submitted": ("auto-replied",)}}
-    deciding.give(*(a_mail(f"away{number}", **away) for number in range(5)))
-
-    found = [deciding.rule(a_mail("a", at_ms=1))]
-    deciding.give(a_mail("a", at_ms=1))
-    found.append(deciding.rule(a_mail("b", at_ms=2)))
-
-    assert found == ["route-send", "cap-thread"]
 
 
 NOT_MAIL = [

@@ -17,21 +17,24 @@ MAIL_KINDS = {
 }
 
 
+WHOLE: dict[str, Any] = {
+    "labels": ["received", "unread"],
+    "reply_to": ["jane@home.example"],
+    "cc": ["c@x.example"],
+    "html": "<p>Hello</p>",
+    "attachments": [
+        {"attachment_id": "att_1", "filename": "a.pdf", "size": 10, "content_type": "x/y"}
+    ],
+    "in_reply_to": "<m0@x.example>",
+    "references": ["<r@x.example>", "<m0@x.example>"],
+    "headers": {"Auto-Submitted": "no"},
+    "size": 1_234,
+}
+
+
 def test_a_whole_mail_is_lifted_whole() -> None:
     """Every field has one place, so that no later stage reads a provider's payload."""
-    event = read_mail(
-        labels=["received", "unread"],
-        reply_to=["jane@home.example"],
-        cc=["c@x.example"],
-        html="<p>Hello</p>",
-        attachments=[
-            {"attachment_id": "att_1", "filename": "a.pdf", "size": 10, "content_type": "x/y"}
-        ],
-        in_reply_to="<m0@x.example>",
-        references=["<r@x.example>", "<m0@x.example>"],
-        headers={"Auto-Submitted": "no"},
-        size=1_234,
-    )
+    event = read_mail(**WHOLE)
 
     assert event == ThreadEvent(
         **INTAKE.fields(),
