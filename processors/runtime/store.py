@@ -62,7 +62,7 @@ class Store:
         try:
             value: bytes | None = self._db.get(key)
         except Exception as error:
-            raise StoreError(f"store {self.path} cannot be read: {error}") from error
+            raise self._failed("read", error) from error
         return value
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -70,7 +70,7 @@ class Store:
         try:
             values: Any = self._db.get(list(keys))
         except Exception as error:
-            raise StoreError(f"store {self.path} cannot be read: {error}") from error
+            raise self._failed("read", error) from error
         return list(values)
 
     def scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -80,7 +80,7 @@ class Store:
         except GeneratorExit:
             raise
         except Exception as error:
-            raise StoreError(f"store {self.path} cannot be read: {error}") from error
+            raise self._failed("read", error) from error
 
     def _scan(self, start: bytes, stop: bytes) -> Iterator[tuple[bytes, bytes]]:
         options = ReadOptions()
@@ -110,11 +110,22 @@ class Store:
         try:
             self._db.write(batch)
         except Exception as error:
-            raise StoreError(f"store {self.path} cannot be written: {error}") from error
+            raise self._failed("written", error) from error
+
+    def _failed(self, what: str, error: Exception) -> StoreError:
+        if is_damage(str(error)):
+            # A block is checked when it is read, maybe days after the store was opened. The next
+            # opening must know, or it would find the folder whole and stop at this block again.
+            with suppress(OSError):
+                _damage_note(self.path).write_text(str(error), encoding="utf-8")
+        return StoreError(f"store {self.path} cannot be {what}: {error}")
 
     def close(self) -> None:
-        """Let go of the folder."""
-        self._db.close()
+        """Let go of the folder. Raises StoreError."""
+        try:
+            self._db.close()
+        except Exception as error:
+            raise self._failed("closed", error) from error
 
 
 def open_store(path: Path, cache: StoreCache) -> tuple[Store, str | None]:
@@ -122,20 +133,38 @@ def open_store(path: Path, cache: StoreCache) -> tuple[Store, str | None]:
 
     Damaged files are no loss: everything in a store can be read again from its changelog.
     """
+    note = _damage_note(path)
+    if note.exists():
+        store, damage = _emptied(path, cache), note.read_text(encoding="utf-8")
+        note.unlink()
+        return store, f"damaged: {damage}"
     try:
         store = Store(path, cache)
         store.meta()
     except StoreError as error:
-        if not is_damage(str(error)):
+        if not is_damage(str(error.__cause__)):
             raise
-        empty_store(path)
-        return Store(path, cache), f"damaged: {error}"
+        return _emptied(path, cache), f"damaged: {error}"
     return store, None
 
 
+def _damage_note(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damaged")
+
+
+def _emptied(path: Path, cache: StoreCache) -> Store:
+    empty_store(path)
+    return Store(path, cache)
+
+
 def is_damage(sentence: str) -> bool:
-    """Whether RocksDB speaks of damaged files, rather than of a lock or a full disk."""
-    return any(word in sentence for word in ("Corruption", "corrupt", "MANIFEST", "CURRENT"))
+    """Whether RocksDB speaks of damaged files, rather than of a lock or a full disk.
+
+    Paths stand in its sentences: a folder may be called anything, and a disk may be full while the
+    manifest is written.
+    """
+    is_manifest_gone = "No such file" in sentence and "MANIFEST" in sentence
+    return sentence.startswith("Corruption") or is_manifest_gone
 
 
 def empty_store(path: Path) -> None:
