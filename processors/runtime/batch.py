@@ -111,14 +111,18 @@ class Decider:
         if partition.next_due_ms > turn.now_ms:
             return
         for timer in [*partition.runaway, *due_timers(partition, overlay, now_ms=turn.now_ms)]:
-            overlay.put(timer_key(timer), None)
-            self._stage.on_timer(timer, turn)
+            key = timer_key(timer)
+            # One that fired before it may have cancelled it; a clock that moved may name it twice.
+            if overlay.get(key) is not None:
+                overlay.put(key, None)
+                self._stage.on_timer(timer, turn)
 
     def _keys(self, record: Record) -> Sequence[bytes]:
         try:
             return self._stage.keys(record)
-        except Permanent:
-            # What cannot be decoded is set aside when its turn comes.
+        except (Transient, MemoryError):
+            raise
+        except Exception:  # noqa: BLE001  # whatever it is, the record is set aside when its turn comes
             return ()
 
     def _record(self, record: Record, overlay: Overlay, turn: Turn) -> int:
