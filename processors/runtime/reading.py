@@ -6,8 +6,9 @@ May not: poll, decide, or keep anything.
 """
 
 import logging
+from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, Message
 
 from processors.core.turn import Record
 from processors.runtime.assignment import Assignment
@@ -16,10 +17,21 @@ from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Arrived
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
+from processors.runtime.transactions import Fenced
 from schemas.errors import Transient
 from schemas.headers import REPLAY, header
 
 LOG = logging.getLogger("processors.reading")
+
+# What no further poll can mend. The library says _FATAL of a worker whose name was taken, but its
+# `fatal()` is false on errors that a poll returns (confluent-kafka-python, issue 869).
+HOPELESS: Final = frozenset(
+    {
+        KafkaError._FATAL,  # noqa: SLF001  # the library's public constant has this name
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+    }
+)
 
 
 class Reading:
@@ -84,6 +96,6 @@ class Reading:
             )
         if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise Transient(f"{self._topic} is gone: run `onereply topics create --execute`")
-        if error.fatal():
-            raise KafkaException(error)
+        if error.code() in HOPELESS:
+            raise Fenced(f"{self._stage.name} may not read any further: {error.str()}")
         LOG.warning("poll error", extra={"reason": error.name()})
