@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from processors.runtime.clock import boot_s, wall_ms
 from processors.runtime.rows import FORMAT, StoreMeta
@@ -107,7 +107,7 @@ class Restore:
             if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  # the library's public constant has this name
                 self._progress.next_offset = max(self._progress.next_offset, offset or 0)
                 return None
-            raise KafkaException(error)
+            raise Transient(f"{self._place.topic}-{self._place.partition}: {error.str()}")
         self._progress.next_offset = (offset or 0) + 1
         key = message.key()
         return None if key is None else (_bytes(key), message.value())
