@@ -98,6 +98,7 @@ def policy_of(settings: Settings) -> Policy:
     return Policy(
         writer_timeout_ms=settings.writer_timeout_ms,
         give_up_after_ms=settings.give_up_after_s * 1000,
+        approval_expiry_ms=settings.approval_expiry_s * 1000,
         lease_ms=settings.lease_ms,
         calls_at_once=settings.effects_at_once,
     )

@@ -4,10 +4,14 @@ Owns: every setting's name, unit, default and reason, and the relations between 
 May not: read anything but the environment that it is given.
 """
 
-from typing import Final, Literal
+import json
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from operator import ge, le, lt
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from schemas.errors import SettingsError
 from schemas.topics import MAX_RECORD_BYTES, Shape
@@ -15,6 +19,18 @@ from schemas.topics import MAX_RECORD_BYTES, Shape
 HOUR_S: Final = 3600
 # The longest retry schedule that a sender we know of keeps to (Standard Webhooks, providers.md 6).
 LONGEST_RETRY_S: Final = 76 * HOUR_S
+
+JSON_EXAMPLE: Final = '{"security.protocol": "SSL"}'
+
+
+def _parsed(given: Any) -> Any:
+    """What the JSON says. The library would end the process with a trace where it is none."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except ValueError as error:
+        raise ValueError(f"must be JSON, such as {JSON_EXAMPLE}: {error}") from error
 
 
 class Settings(BaseSettings):
@@ -24,7 +40,7 @@ class Settings(BaseSettings):
 
     # -- cluster
     bootstrap_servers: str = Field("", description="Kafka to use; empty: the local one.")
-    kafka_options: dict[str, str] = Field(
+    kafka_options: Annotated[dict[str, str], NoDecode, BeforeValidator(_parsed)] = Field(
         default_factory=dict,
         description="More librdkafka options as JSON, e.g. security.protocol and sasl.*.",
     )
@@ -120,6 +136,12 @@ class Settings(BaseSettings):
         15_000, ge=200, description="A claim on a reply; after it the outcome counts as unknown."
     )
     give_up_after_s: int = Field(24 * HOUR_S, ge=1, description="A reply not sent is given up.")
+    approval_expiry_s: int = Field(
+        7 * 24 * HOUR_S,
+        ge=60,
+        le=400 * 24 * HOUR_S,
+        description="A text held for a person's word is refused after this; its row lives 400 d.",
+    )
     control_lease_ms: int = Field(500, ge=50, description="How old a view of `control` may be.")
 
     def shape(self) -> Shape:
@@ -138,9 +160,11 @@ def load_settings(**overrides: object) -> Settings:
     try:
         settings = Settings(**overrides)  # type: ignore[arg-type]  # pydantic validates them
     except ValidationError as error:
-        raise SettingsError([_problem(dict(each)) for each in error.errors()]) from error
-    if found := relation_problems(settings):
-        raise SettingsError(found)
+        wrong = {str(each["loc"][0]) for each in error.errors() if each["loc"]}
+        found = [_problem(dict(each)) for each in error.errors()]
+        raise SettingsError(found + relation_problems(_without(wrong, overrides), wrong)) from error
+    if contradictions := relation_problems(settings):
+        raise SettingsError(contradictions)
     return settings
 
 
@@ -148,68 +172,76 @@ def _problem(error: dict[str, object]) -> str:
     location = error["loc"]
     names = location if isinstance(location, tuple) else (location,)
     name = "_".join(str(each) for each in names).upper()
-    return f"ONEREPLY_{name}: {error['msg']}"
+    return f"ONEREPLY_{name}: {str(error['msg']).removeprefix('Value error, ')}"
 
 
-def relation_problems(settings: Settings) -> list[str]:
-    """The settings that contradict each other, one line each; empty when none do."""
-    rules = (*_horizons(settings), *_deadlines(settings), *_sizes(settings))
-    return [sentence for is_kept, sentence in rules if not is_kept]
+def _without(wrong: AbstractSet[str], overrides: dict[str, object]) -> Settings:
+    """The settings with the wrong ones at their defaults, so that the others can be looked at."""
+    defaults = {
+        name: Settings.model_fields[name].get_default(call_default_factory=True) for name in wrong
+    }
+    return Settings(**overrides | defaults)  # type: ignore[arg-type]  # pydantic validates them
 
 
-_Rules = tuple[tuple[bool, str], ...]
+def relation_problems(settings: Settings, wrong: AbstractSet[str] = frozenset()) -> list[str]:
+    """The settings that contradict each other, one line each; empty when none do.
+
+    A relation of one that is wrong in itself is left out: nothing can be said about it yet.
+    """
+    return [
+        rule.sentence
+        for rule in RELATIONS
+        if not wrong & set(rule.fields)
+        and not rule.is_kept(*(getattr(settings, name) for name in rule.fields))
+    ]
 
 
-def _horizons(settings: Settings) -> _Rules:
-    return (
-        (
-            settings.dedupe_horizon_s >= LONGEST_RETRY_S,
-            (
-                "ONEREPLY_DEDUPE_HORIZON_S: must be at least 76 h (273600), "
-                "or a provider's last retry is a new event"
-            ),
-        ),
-        (
-            settings.identity_horizon_s >= settings.dedupe_horizon_s,
-            "ONEREPLY_IDENTITY_HORIZON_S: must not be shorter than ONEREPLY_DEDUPE_HORIZON_S",
-        ),
-    )
+class Relation(NamedTuple):
+    """What must hold between settings: `is_kept` takes the values of the fields, in order."""
+
+    fields: tuple[str, ...]
+    is_kept: Callable[..., bool]
+    sentence: str
 
 
-def _deadlines(settings: Settings) -> _Rules:
-    return (
-        (
-            settings.provider_timeout_ms < settings.lease_ms,
-            (
-                "ONEREPLY_PROVIDER_TIMEOUT_MS: must be shorter than ONEREPLY_LEASE_MS, "
-                "or a claim runs out while its call is under way"
-            ),
-        ),
-        (
-            settings.writer_deadline_ms < settings.writer_timeout_ms,
-            (
-                "ONEREPLY_WRITER_DEADLINE_MS: must be shorter than ONEREPLY_WRITER_TIMEOUT_MS, "
-                "or a reply is asked again while its writer still works"
-            ),
-        ),
-        (
-            settings.transaction_timeout_ms <= settings.session_timeout_ms,
-            (
-                "ONEREPLY_TRANSACTION_TIMEOUT_MS: must not be longer than "
-                "ONEREPLY_SESSION_TIMEOUT_MS, or a successor waits for its transaction"
-            ),
-        ),
-        (
-            settings.session_timeout_ms < settings.poll_interval_ms,
-            "ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS",
-        ),
-    )
-
-
-def _sizes(settings: Settings) -> _Rules:
-    return (
-        (
-            settings.batch_bytes >= MAX_RECORD_BYTES,
-            f"ONEREPLY_BATCH_BYTES: must hold the largest record ({MAX_RECORD_BYTES} bytes)",
-        ),
-    )
+RELATIONS: Final = (
+    Relation(
+        ("dedupe_horizon_s",),
+        lambda horizon_s: horizon_s >= LONGEST_RETRY_S,
+        "ONEREPLY_DEDUPE_HORIZON_S: must be at least 76 h (273600), "
+        "or a provider's last retry is a new event",
+    ),
+    Relation(
+        ("identity_horizon_s", "dedupe_horizon_s"),
+        ge,
+        "ONEREPLY_IDENTITY_HORIZON_S: must not be shorter than ONEREPLY_DEDUPE_HORIZON_S",
+    ),
+    Relation(
+        ("provider_timeout_ms", "lease_ms"),
+        lt,
+        "ONEREPLY_PROVIDER_TIMEOUT_MS: must be shorter than ONEREPLY_LEASE_MS, "
+        "or a claim runs out while its call is under way",
+    ),
+    Relation(
+        ("writer_deadline_ms", "writer_timeout_ms"),
+        lt,
+        "ONEREPLY_WRITER_DEADLINE_MS: must be shorter than ONEREPLY_WRITER_TIMEOUT_MS, "
+        "or a reply is asked again while its writer still works",
+    ),
+    Relation(
+        ("transaction_timeout_ms", "session_timeout_ms"),
+        le,
+        "ONEREPLY_TRANSACTION_TIMEOUT_MS: must not be longer than "
+        "ONEREPLY_SESSION_TIMEOUT_MS, or a successor waits for its transaction",
+    ),
+    Relation(
+        ("session_timeout_ms", "poll_interval_ms"),
+        lt,
+        "ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS",
+    ),
+    Relation(
+        ("batch_bytes",),
+        lambda size_bytes: size_bytes >= MAX_RECORD_BYTES,
+        f"ONEREPLY_BATCH_BYTES: must hold the largest record ({MAX_RECORD_BYTES} bytes)",
+    ),
+)

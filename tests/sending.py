@@ -40,6 +40,7 @@ DAY_MS = 24 * HOUR_MS
 POLICY = Policy(
     writer_timeout_ms=5 * MINUTE_MS,
     give_up_after_ms=DAY_MS,
+    approval_expiry_ms=7 * DAY_MS,
     lease_ms=15 * SECOND_MS,
     calls_at_once=4,
 )

@@ -30,7 +30,6 @@ from processors.core.posting import LEASE_GRACE_MS, admit, pull, try_gate
 from processors.core.retry import ACCOUNT_PAUSE_CAP_MS, RETRY_AFTER_CAP_MS
 from processors.core.send_commands import HANDLERS, cue_of
 from processors.core.send_moves import (
-    APPROVAL_EXPIRY_MS,
     CONTENT_KEPT_MS,
     ROW_KEPT_MS,
     Policy,
@@ -107,7 +106,7 @@ def timer_limits_ms(policy: Policy) -> dict[str, int]:
         WRITER: policy.give_up_after_ms,
         DUE: RETRY_AFTER_CAP_MS,
         LEASE: policy.lease_ms + LEASE_GRACE_MS,
-        EXPIRY: APPROVAL_EXPIRY_MS,
+        EXPIRY: policy.approval_expiry_ms,
         SWEEP: CONTENT_KEPT_MS,
         FORGET: ROW_KEPT_MS,
         gates.GATE: ACCOUNT_PAUSE_CAP_MS,

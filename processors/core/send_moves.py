@@ -31,8 +31,6 @@ DAY_MS: Final = 24 * HOUR_MS
 CONTENT_KEPT_MS: Final = 7 * DAY_MS
 # As long as the receipts: while a row is there, no replay can owe its reply again.
 ROW_KEPT_MS: Final = 400 * DAY_MS
-# A text that nobody looked at for a week answers a question that nobody asks any more.
-APPROVAL_EXPIRY_MS: Final = 7 * DAY_MS
 
 _RUNNING: Final = frozenset({State.DUE, State.POSTING})
 _REVIEWED: Final = frozenset({State.HELD_REVIEW, State.HELD_DRAFT})
@@ -44,6 +42,7 @@ class Policy:
 
     writer_timeout_ms: int
     give_up_after_ms: int
+    approval_expiry_ms: int
     lease_ms: int
     calls_at_once: int
     contracts: Mapping[str, Contract] = field(default_factory=lambda: CONTRACTS)
@@ -181,7 +180,7 @@ def _arrived(work: Work, row: LedgerRow, to: State, *, why: str) -> LedgerRow:
     if to is State.QUEUED:
         return replace(row, wake_at_ms=0, reason="")
     if to in HELD:
-        kept_ms = APPROVAL_EXPIRY_MS if to in _REVIEWED else ROW_KEPT_MS
+        kept_ms = work.policy.approval_expiry_ms if to in _REVIEWED else ROW_KEPT_MS
         return replace(
             row, hold_number=row.hold_number + 1, wake_at_ms=now_ms + kept_ms, reason=why
         )

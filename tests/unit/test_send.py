@@ -14,6 +14,7 @@ from tests.sending import (
     HOUR_MS,
     INBOX,
     MINUTE_MS,
+    SECOND_MS,
     SENT,
     a_sender,
     a_text,
@@ -197,11 +198,14 @@ def test_first_decision_wins() -> None:
 
 
 def test_text_that_nobody_decides_on_expires() -> None:
-    """A hold ends by itself, and says so."""
-    sender = a_sender(an_ask(), a_text(needs_approval=True))
+    """A hold ends by itself, after as long as the settings say, and says so."""
+    sender = a_sender(an_ask(), a_text(needs_approval=True), approval_expiry_ms=DAY_MS)
 
-    sender.wait(8 * DAY_MS)
+    sender.wait(DAY_MS - SECOND_MS)
+    before = sender.state()
+    sender.wait(2 * SECOND_MS)
 
+    assert before == "held-review"
     assert sender.receipts()[-1].reason == "expired"
 
 

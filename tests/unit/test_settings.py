@@ -109,6 +109,43 @@ def test_every_wrong_value_is_named_by_its_variable(monkeypatch: pytest.MonkeyPa
     ]
 
 
+def test_wrong_values_and_contradictions_are_reported_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two kinds of problems, mended one after the other, would be two restarts."""
+    monkeypatch.setenv("ONEREPLY_PARTITIONS", "none")
+    monkeypatch.setenv("ONEREPLY_LEASE_MS", "9000")
+
+    assert [line.partition(":")[0] for line in problems_of(batch_bytes=1024)] == [
+        "ONEREPLY_PARTITIONS",
+        "ONEREPLY_PROVIDER_TIMEOUT_MS",
+        "ONEREPLY_BATCH_BYTES",
+    ]
+
+
+def test_nothing_is_said_about_a_relation_whose_setting_is_wrong() -> None:
+    """What the value would have been is a guess, and so would be the advice."""
+    found = problems_of(session_timeout_ms=1, transaction_timeout_ms=20_000, lease_ms=9_000)
+
+    assert [line.partition(":")[0] for line in found] == [
+        "ONEREPLY_SESSION_TIMEOUT_MS",
+        "ONEREPLY_PROVIDER_TIMEOUT_MS",
+    ]
+
+
+def test_wrong_json_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quote that a shell has eaten is the usual mistake."""
+    monkeypatch.setenv("ONEREPLY_KAFKA_OPTIONS", "{security.protocol: SSL}")
+    monkeypatch.setenv("ONEREPLY_LEASE_MS", "9000")
+
+    options, lease = problems_of()
+
+    assert options.startswith(
+        'ONEREPLY_KAFKA_OPTIONS: must be JSON, such as {"security.protocol": "SSL"}: '
+    )
+    assert lease.startswith("ONEREPLY_PROVIDER_TIMEOUT_MS: ")
+
+
 def test_environment_is_read_with_its_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """Options for librdkafka come as JSON, numbers as numbers."""
     monkeypatch.setenv("ONEREPLY_KAFKA_OPTIONS", '{"security.protocol": "SSL"}')
