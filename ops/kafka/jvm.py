@@ -14,7 +14,7 @@ from ops.kafka.errors import BrokerAway
 from ops.kafka.jars import Jar
 from ops.kafka.java import Java
 
-BROKER: Final = ("kafka.Kafka", "server.properties")
+BROKER: Final = "kafka.Kafka"
 FORMAT: Final = ("kafka.tools.StorageTool", "format")
 # The first release that reads a cache made in one step.
 AOT_SINCE: Final = 25
@@ -35,10 +35,10 @@ class Jvm:
         """The same with more flags."""
         return replace(self, flags=(*self.flags, *flags))
 
-    def broker(self, mark: str) -> list[str]:
+    def broker(self, mark: str, properties: str = "server.properties") -> list[str]:
         """The command that runs a node in its folder, known by the mark."""
         own = ("-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:+ExitOnOutOfMemoryError")
-        return self._command((*own, mark), BROKER)
+        return self._command((*own, mark), (BROKER, properties))
 
     def format(self, cluster_id: str, properties: str) -> list[str]:
         """The command that makes a new log folder."""

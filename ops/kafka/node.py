@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ops.kafka.errors import BrokerAway
+from ops.kafka.fence import fence, has_crashed
 from ops.kafka.jvm import Jvm
 from ops.kafka.process import BrokerProcess, find_process, mark_of, spawn, write_pid
 from ops.kafka.properties import LOG4J2, ClusterPlan, NodeAddress, server_properties
@@ -63,6 +64,8 @@ class Node:
         self.kill()
         for name in ("console.log", "server.log"):
             _start_afresh(self.folder / name)
+        if self._plan.replicas == 1 and has_crashed(self.folder):
+            fence(self.folder, plan=self._plan, address=self.address, jvm=self._jvm)
         self._child = spawn(self._jvm.broker(mark_of(self.folder)), folder=self.folder)
         write_pid(self.folder, self._child.pid)
         if lifetime is Lifetime.OWNED:

@@ -48,7 +48,24 @@ class ClusterPlan:
 def server_properties(plan: ClusterPlan, node: NodeAddress, *, log_dir: str) -> str:
     """The node's server.properties. The log folder is relative to the node's own folder."""
     own = {**_addresses(plan, node), "log.dirs": log_dir, **_copies(plan)}
-    return _lines({**own, **SMALL, **SAFE, **QUICK})
+    patience = ALONE if plan.replicas == 1 else TOGETHER
+    return _lines({**own, **SMALL, **SAFE, **QUICK, **patience})
+
+
+def controller_properties(
+    plan: ClusterPlan, node: NodeAddress, *, log_dir: str
+) -> dict[str, object]:
+    """The same node as a controller alone, which ends a silent broker's session at once."""
+    addresses = _addresses(plan, node)
+    kept = ("node.id", "controller.quorum.voters", "controller.listener.names")
+    return {name: addresses[name] for name in kept} | {
+        "process.roles": "controller",
+        "listeners": f"CONTROLLER://{HOST}:{node.controller_port}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
+        "log.dirs": log_dir,
+        "broker.heartbeat.interval.ms": 100,
+        "broker.session.timeout.ms": 300,
+    }
 
 
 def _addresses(plan: ClusterPlan, node: NodeAddress) -> dict[str, object]:
@@ -102,10 +119,14 @@ QUICK: Final[Mapping[str, object]] = {
     "group.initial.rebalance.delay.ms": 0,
     # A timed-out transaction is looked for each second, not each ten: its readers wait for it.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,
-    # After a kill a node is let in again when its old session ends: 3 s, not 9.
     "broker.heartbeat.interval.ms": 500,
-    "broker.session.timeout.ms": 3_000,
 }
+
+# Nobody could take over from a node that is alone, and a session that ends while it lives does harm
+# (fence.py). It is let in again after a kill because its old session was ended by hand.
+ALONE: Final[Mapping[str, object]] = {"broker.session.timeout.ms": 30_000}
+# After a kill a node is let in again when its old session ends: 3 s, not 9.
+TOGETHER: Final[Mapping[str, object]] = {"broker.session.timeout.ms": 3_000}
 
 
 def _lines(settings: Mapping[str, object]) -> str:

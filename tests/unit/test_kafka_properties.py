@@ -1,6 +1,12 @@
 import pytest
 
-from ops.kafka.properties import LOG4J2, ClusterPlan, NodeAddress, server_properties
+from ops.kafka.properties import (
+    LOG4J2,
+    ClusterPlan,
+    NodeAddress,
+    controller_properties,
+    server_properties,
+)
 
 
 def a_plan(*, nodes: int) -> ClusterPlan:
@@ -70,3 +76,19 @@ def test_log_goes_to_files_of_limited_size() -> None:
     """The broker prints nothing on the user's terminal and never fills the disk with its log."""
     assert "Console" not in LOG4J2
     assert "policies.size = 10MB" in LOG4J2
+
+
+def test_node_that_is_alone_keeps_its_session_through_a_pause() -> None:
+    """A lone broker that is taken for dead while it lives loses the ends of transactions."""
+    told = properties_of(a_plan(nodes=1))
+
+    assert int(told["broker.session.timeout.ms"]) >= 30_000
+
+
+def test_controller_alone_is_the_same_node() -> None:
+    """It reads the node's own log, and ends the session of the broker that was killed."""
+    plan = a_plan(nodes=1)
+    told = controller_properties(plan, plan.nodes[0], log_dir="data")
+
+    assert (told["process.roles"], told["node.id"], told["log.dirs"]) == ("controller", 1, "data")
+    assert told["listeners"] == "CONTROLLER://127.0.0.1:19092"
