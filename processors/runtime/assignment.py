@@ -25,6 +25,7 @@ from processors.runtime.clock import wall_ms
 from processors.runtime.ground import ASK_DEADLINE_S, Ground, changelog_end, store_of
 from processors.runtime.offsets import NO_OFFSET, Asked, start_of
 from processors.runtime.partition import Partition
+from processors.runtime.patience import Patience
 from processors.runtime.restore import Restore
 from processors.runtime.rows import POSITION_KEY, PositionRow, position_of
 from processors.runtime.store import Store, StoreCache
@@ -58,7 +59,7 @@ class Assignment:
         self._epoch = 0
         self._new: dict[int, int] = {}
         self._opening: dict[int, Opening] = {}
-        self._waiting: dict[int, str] = {}
+        self._patience = Patience(ground.stage, most_s=settings.recovery_silence_ms / 1000)
         self._was_settled = True
         self.live: dict[int, Partition] = {}
 
@@ -92,6 +93,7 @@ class Assignment:
         self.on_revoke(consumer, partitions)
 
     def _drop(self, number: int) -> None:
+        self._patience.is_answered(number)
         self._new.pop(number, None)
         if (opening := self._opening.pop(number, None)) is not None:
             opening.restore.close()
@@ -112,7 +114,10 @@ class Assignment:
         return not self._new and not self._opening
 
     def advance(self, consumer: Consumer, on_live: Callable[[Partition], None]) -> None:
-        """Do a slice of what new partitions need. Raises where a person must act."""
+        """Do a slice of what new partitions need.
+
+        Raises where a person must act, and Transient where nothing has moved for too long.
+        """
         for number in list(self._new):
             self._open(consumer, number)
         for number, opening in list(self._opening.items()):
@@ -121,10 +126,11 @@ class Assignment:
             try:
                 partition = self._go_live(consumer, number, opening)
             except KafkaException as error:
-                self._note_wait(number, error)
+                self._patience.waits(number, error)
                 continue
             opening.restore.close()
             del self._opening[number]
+            self._patience.is_answered(number)
             self.live[number] = partition
             on_live(partition)
         if self.is_settled and not self._was_settled:
@@ -142,8 +148,9 @@ class Assignment:
             )[0]
             end = changelog_end(self._admin, self._ground, number)
         except KafkaException as error:
-            self._note_wait(number, error)
+            self._patience.waits(number, error)
             return
+        self._patience.is_answered(number)
         epoch = self._new.pop(number)
         store, meta = store_of(self._ground, number, cache=self._cache)
         place = TopicPartition(self._ground.changelog, number, end)
@@ -154,15 +161,6 @@ class Assignment:
             store=store,
             restore=Restore(self._settings, store, place=place, meta=meta),
         )
-
-    def _note_wait(self, number: int, error: KafkaException) -> None:
-        """The broker cannot say yet: the partition is tried again with the next poll."""
-        reason = error.args[0].name()
-        if self._waiting.get(number) != reason:
-            self._waiting[number] = reason
-            LOG.info(
-                "partition waits for the broker", extra={"partition": number, "reason": reason}
-            )
 
     def _go_live(self, consumer: Consumer, number: int, opening: Opening) -> Partition:
         place = TopicPartition(self._ground.input, number)

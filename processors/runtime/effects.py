@@ -9,12 +9,16 @@ import logging
 import threading
 from collections import deque
 from dataclasses import dataclass
+from typing import Final
 
 from processors.core.turn import Effect, Result
 from processors.runtime.clock import boot_s
 from processors.runtime.stage import Stage
 
 LOG = logging.getLogger("processors.effects")
+
+# Calls end at once when they are cut off, and connections close without waiting for the other side.
+CLOSE_S: Final = 2.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,5 +104,18 @@ class Effects:
     def close(self) -> None:
         """Stop the thread. What is under way is cut off; its lease timer settles it later."""
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(timeout=5)
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+            self._thread.join(timeout=2 * CLOSE_S)
+
+    async def _end(self) -> None:
+        under_way = asyncio.all_tasks() - {asyncio.current_task()}
+        for each in under_way:
+            each.cancel()
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await asyncio.gather(*under_way, return_exceptions=True)
+                await self._stage.close()
+        except Exception:
+            LOG.exception("connections not closed", extra={"stage": self._stage.name})
+        finally:
+            self._loop.stop()

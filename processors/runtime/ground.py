@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import IsolationLevel, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from processors.runtime.clock import wall_ms
 from processors.runtime.rows import FORMAT, StoreMeta
 from processors.runtime.store import Store, StoreCache, empty_store, open_store
-from schemas.errors import ClusterMismatch
+from schemas.errors import ClusterMismatch, Transient
 from schemas.settings import Settings
 from schemas.topics import TOPICS, Topic
 
@@ -41,11 +41,17 @@ class Ground:
 def ground_of(
     client: AdminClient, settings: Settings, *, stage: str, topics: Mapping[str, str]
 ) -> Ground:
-    """Ask the cluster what this stage stands on. `topics`: input and changelog by bare name."""
+    """Ask the cluster what this stage stands on. `topics`: input and changelog by bare name.
+
+    Raises Transient while the broker does not answer.
+    """
     shape = settings.shape()
     names = {role: shape.name(Topic(topic)) for role, topic in topics.items()}
-    cluster = client.describe_cluster(request_timeout=ASK_DEADLINE_S).result()
-    described = _describe(client, list(names.values()))
+    try:
+        cluster = client.describe_cluster(request_timeout=ASK_DEADLINE_S).result()
+        described = _describe(client, list(names.values()))
+    except KafkaException as error:
+        raise Transient(f"broker does not say what its topics are: {error.args[0]}") from error
     return Ground(
         stage=stage,
         cluster_id=cluster.cluster_id,
@@ -63,6 +69,8 @@ def ground_of(
 def changelog_end(client: AdminClient, ground: Ground, number: int) -> int:
     """One past the last record of the changelog partition, open transactions included."""
     place = TopicPartition(ground.changelog, number)
+    # The client answers from what it remembers of leaders, and a broker that was away refuses that.
+    client.list_topics(ground.changelog, ASK_DEADLINE_S)
     asked = client.list_offsets(
         {place: OffsetSpec.latest()},  # type: ignore[no-untyped-call]  # the library types it not
         isolation_level=IsolationLevel.READ_UNCOMMITTED,

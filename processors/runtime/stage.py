@@ -35,6 +35,10 @@ def ignore_result(_result: Result, _turn: Turn) -> None:
     """A stage without effects."""
 
 
+async def close_nothing() -> None:
+    """A stage whose effects keep nothing open."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
     """One stage. `on_record` raises Refused (or any Permanent) to set its record aside.
@@ -42,7 +46,8 @@ class Stage:
     `keys` names the rows that a record will need, so that a batch reads them in one go; what it
     does not name is read when asked for. `perform` carries out one effect and returns an outcome,
     also for failures: what it raises is a bug, and counts as an unknown outcome when the lease
-    timer fires. `timer_limits_ms`: a timer of that kind due later than now plus this is due now.
+    timer fires. `close` ends what its calls keep open, in their event loop, after the last of them.
+    `timer_limits_ms`: a timer of that kind due later than now plus this is due now.
     """
 
     name: str
@@ -53,4 +58,5 @@ class Stage:
     on_result: Callable[[Result, Turn], None] = ignore_result
     keys: Callable[[Record], Sequence[bytes]] = no_keys
     perform: Callable[[Effect, Lease], Awaitable[Any]] | None = None
+    close: Callable[[], Awaitable[None]] = close_nothing
     timer_limits_ms: Mapping[str, int] = field(default_factory=dict)
