@@ -35,6 +35,9 @@ class Reader(Protocol):
     async def read(self, call: ReadCall, *, timeout_s: float) -> Outcome:
         """What came of one call."""
 
+    async def close(self) -> None:
+        """Close the connections."""
+
 
 class OpenReader(Protocol):
     """Makes the reader of an account."""
@@ -65,6 +68,10 @@ def build(settings: Settings, directory: Directory) -> Stage:
     async def perform(effect: Effect, lease: Lease) -> Outcome:
         return await read(effect.request, readers, lease=lease, timeout_s=timeout_s)
 
+    async def close() -> None:
+        for reader in readers.values():
+            await reader.close()
+
     return Stage(
         name=STAGE,
         input=Topic.FETCH_REQUESTS,
@@ -74,6 +81,7 @@ def build(settings: Settings, directory: Directory) -> Stage:
         on_result=fetch.on_result,
         keys=keys,
         perform=perform,
+        close=close,
         timer_limits_ms={
             LEASE: settings.lease_ms + LEASE_GRACE_MS,
             RETRY: RETRY_AFTER_CAP_MS,

@@ -17,7 +17,8 @@ from processors.core.send_moves import Policy
 from processors.core.send_outputs import STAGE
 from processors.core.settling import Outcome
 from processors.core.turn import Effect
-from processors.providers.agentmail_client import AgentMailClient, Guard
+from processors.providers.agentmail_client import AgentMailClient
+from processors.providers.guarded_post import Guard
 from processors.runtime.control import ControlView
 from processors.runtime.stage import Lease, Stage
 from schemas.directory import Account, Directory
@@ -33,6 +34,9 @@ class Client(Protocol):
 
     async def look_up(self, call: LookCall, *, timeout_s: float) -> Looked:
         """Look for our reply in its thread."""
+
+    async def close(self) -> None:
+        """Close the connections."""
 
 
 class OpenClient(Protocol):
@@ -89,6 +93,7 @@ def build(settings: Settings, directory: Directory) -> Stage:
         on_result=partial(on_result, policy=policy),
         keys=keys,
         perform=caller.perform,
+        close=caller.close,
         timer_limits_ms=timer_limits_ms(policy),
     )
 
@@ -131,6 +136,11 @@ class Caller:
             return await client.post(call, guard=guard, timeout_s=self._left_s(lease))
         except Withheld as error:
             return error.outcome
+
+    async def close(self) -> None:
+        """Close the clients."""
+        for client in self._clients.values():
+            await client.close()
 
     def _left_s(self, lease: Lease) -> float:
         return min(self._timeout_s, lease.seconds_left())

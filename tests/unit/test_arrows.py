@@ -27,7 +27,7 @@ ARROWS: Final[Mapping[str, tuple[str, ...]]] = {
 
 # A foreign library -> where it may be imported outside tests, and why there.
 HOMES: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
-    "aiohttp": (("processors/providers/account_http.py",), "calls to providers"),
+    "aiohttp": (("processors/providers",), "calls to providers"),
     "aiokafka": (
         ("processors/write.py", "processors/writers"),
         "Faust's driver: options that Faust does not pass on, and its errors",

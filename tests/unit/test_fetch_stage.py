@@ -10,7 +10,8 @@ from processors.runtime.stage import Stage
 from schemas.keys import EventId, InboxId, MessageId
 from schemas.settings import load_settings
 from schemas.topics import Topic
-from tests.inbound import DIRECTORY, INBOX
+from tests.inbound import DIRECTORY
+from tests.payloads import INBOX
 
 CALL = ReadCall(
     provider="agentmail",
@@ -47,6 +48,9 @@ class Reader:
         """The message's spelling, as a body."""
         self.timeouts.append(timeout_s)
         return Found(body=call.spelling.encode())
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
 
 def test_a_call_under_a_claim_that_ran_out_is_not_made() -> None:
@@ -94,6 +98,7 @@ def test_fetch_reads_requests_and_keeps_its_own_state(monkeypatch: pytest.Monkey
 async def _awaited(stage: Stage, effect: Effect) -> Outcome:
     assert stage.perform is not None
     outcome: Outcome = await stage.perform(effect, Lease(15))
+    await stage.close()
     return outcome
 
 

@@ -13,7 +13,7 @@ from processors.core.send import timer_limits_ms
 from processors.core.settling import Outcome
 from processors.core.turn import Effect
 from processors.providers.account_key import NoKey, account_key
-from processors.providers.agentmail_client import Guard
+from processors.providers.guarded_post import Guard
 from processors.send import Caller, build, policy_of
 from schemas.directory import Account, Directory
 from schemas.settings import load_settings
@@ -64,6 +64,7 @@ class HandClient:
     connecting_s: float = 0.0
     posted: list[PostCall] = field(default_factory=list)
     timeouts_s: list[float] = field(default_factory=list)
+    closed: int = 0
 
     async def post(self, call: PostCall, *, guard: Guard, timeout_s: float) -> Answer:
         """Post, unless the guard keeps it back."""
@@ -78,6 +79,10 @@ class HandClient:
         assert call.answered_id
         self.timeouts_s.append(timeout_s)
         return FOUND
+
+    async def close(self) -> None:
+        """Nothing is open."""
+        self.closed += 1
 
 
 def a_post() -> Effect:
@@ -221,3 +226,12 @@ def test_key_that_cannot_stand_in_a_header_is_no_key(environ: dict[str, str]) ->
     assert all(
         value.strip() not in str(caught.value) for value in environ.values() if value.strip()
     )
+
+
+def test_clients_are_closed_with_their_stage() -> None:
+    """Connections of a worker that ends are not left to the provider."""
+    first, second = HandClient(), HandClient()
+
+    asyncio.run(Caller({"a": first, "b": second}, HandSwitches(), timeout_s=5.0).close())
+
+    assert (first.closed, second.closed) == (1, 1)
