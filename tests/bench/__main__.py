@@ -18,7 +18,7 @@ from tests.bench.tables import table
 from tests.broker import shared_broker
 
 # Name -> the module whose `bench()` it is, imported when it is asked for.
-BENCHES: Final = {"dedupe": "tests.bench.dedupe"}
+BENCHES: Final = {"dedupe": "tests.bench.dedupe", "latency": "tests.bench.latency"}
 
 
 def main(names: list[str]) -> int:

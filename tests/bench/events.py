@@ -6,7 +6,7 @@ May not: be different for two rows.
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from schemas.headers import PROVIDER, RECEIVED_AT
 from schemas.settings import Settings
 from schemas.topics import Topic
 from tests.bench.figures import PEAK_MIB, RATE, Measured, wrong
-from tests.inbound import INBOX, a_mail_body
+from tests.payloads import INBOX, a_mail_body
 
 SOURCE: Final = "support"
 DIRECTORY: Final = f"""
@@ -60,18 +60,24 @@ def plan(events: int) -> Plan:
     )
 
 
+def bodies(wanted: Plan) -> Iterator[tuple[str, bytes]]:
+    """The records in their order, each a key and a body."""
+    for key in wanted.keys:
+        event_id = key.partition("/")[2]
+        body = a_mail_body(message_id=f"<{event_id}@customer.example>", text=TEXT)
+        yield key, body.replace(b'"event_id":"evt_1"', f'"event_id":"{event_id}"'.encode())
+
+
+def door_headers() -> list[tuple[str, str | bytes | None]]:
+    """What the door would write beside a body now."""
+    return [(RECEIVED_AT, b"%d" % (time.time_ns() // 1_000_000)), (PROVIDER, b"agentmail")]
+
+
 def load(settings: Settings, wanted: Plan) -> None:
     """Write all events to `inbound-events`."""
     producer = Producer(producer_config(settings) | {"linger.ms": 20})
-    name = settings.shape().name(Topic.INBOUND_EVENTS)
-    headers: list[tuple[str, str | bytes | None]] = [
-        (RECEIVED_AT, b"%d" % (time.time_ns() // 1_000_000)),
-        (PROVIDER, b"agentmail"),
-    ]
-    for number, key in enumerate(wanted.keys):
-        event_id = key.partition("/")[2]
-        body = a_mail_body(message_id=f"<{event_id}@customer.example>", text=TEXT)
-        value = body.replace(b'"event_id": "evt_1"', f'"event_id": "{event_id}"'.encode())
+    name, headers = settings.shape().name(Topic.INBOUND_EVENTS), door_headers()
+    for number, (key, value) in enumerate(bodies(wanted)):
         producer.produce(name, key=key, value=value, headers=headers)
         if number % _PROGRESS == 0:
             producer.poll(0)
@@ -90,7 +96,7 @@ def measured(
     peak_mib: float,
 ) -> Measured:
     """The rate between the first output and the last, by the broker's clock; and the check."""
-    came = list(_read(settings, topic))
+    came = list(read_all(settings, topic))
     keys = [key_of(key, value) for key, value, _ in came]
     if problem := problem_of(keys, wanted):
         return wrong(problem)
@@ -120,7 +126,8 @@ def problem_of(keys: Sequence[str], wanted: Plan) -> str:
     return ""
 
 
-def _read(settings: Settings, topic: str) -> Iterable[tuple[bytes | None, bytes | None, int]]:
+def read_all(settings: Settings, topic: str) -> Iterable[tuple[bytes | None, bytes | None, int]]:
+    """Everything committed in a topic: key, value, and when the broker appended it."""
     options = consumer_config(settings, group="bench") | {"enable.partition.eof": True}
     consumer = Consumer(options)
     try:

@@ -68,6 +68,10 @@ class Column:
     digits: int = 0
 
 
+QUANTILES: Final = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "max_ms": 1.0}
+MILLISECONDS: Final = tuple(
+    Column(figure=name, title=name.replace("_", " "), digits=1) for name in QUANTILES
+)
 RATES: Final = (
     Column(figure=RATE, title="median/s"),
     Column(figure=PEAK_MIB, title="peak MiB"),
@@ -96,6 +100,12 @@ class Bench:
         base = self.rows[self.base].median(lead) if self.base else None
         own = self.rows[name].median(lead)
         return base / own if base and own else None
+
+
+def quantiles(times_ms: Sequence[float]) -> dict[str, float]:
+    """The quantiles of these times, each a time that occurred. There is at least one."""
+    times = sorted(times_ms)
+    return {name: times[min(int(len(times) * q), len(times) - 1)] for name, q in QUANTILES.items()}
 
 
 def machine() -> str:

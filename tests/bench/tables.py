@@ -19,7 +19,8 @@ def table(bench: Bench) -> str:
 def _head(bench: Bench) -> tuple[str, ...]:
     lead, *others = (column.title for column in bench.columns)
     ratio = (f"{bench.base} is",) if bench.base else ()
-    return ("", lead, "spread", *ratio, *others, "result")
+    spread = ("spread",) if _has_spread(bench) else ()
+    return ("", lead, *spread, *ratio, *others, "result")
 
 
 def _line(bench: Bench, name: str) -> tuple[str, ...]:
@@ -31,7 +32,7 @@ def _line(bench: Bench, name: str) -> tuple[str, ...]:
     return (
         name,
         _cell(row, lead),
-        _spread(row, lead),
+        *((_spread(row, lead),) if _has_spread(bench) else ()),
         *ratios,
         *(_cell(row, column) for column in others),
         result,
@@ -41,6 +42,10 @@ def _line(bench: Bench, name: str) -> tuple[str, ...]:
 def _cell(row: Row, column: Column) -> str:
     found = row.median(column.figure)
     return "" if found is None else f"{found:,.{column.digits}f}"
+
+
+def _has_spread(bench: Bench) -> bool:
+    return any(len(row.runs) > 1 for row in bench.rows.values())
 
 
 def _spread(row: Row, column: Column) -> str:

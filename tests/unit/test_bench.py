@@ -6,7 +6,8 @@ import pytest
 from tests.bench.__main__ import BENCHES, build
 from tests.bench.dedupe import ROWS
 from tests.bench.events import Plan, plan, problem_of, rate_of
-from tests.bench.figures import Bench, Column, Measured, Row, write_json, wrong
+from tests.bench.figures import Bench, Column, Measured, Row, quantiles, write_json, wrong
+from tests.bench.hops import HOPS
 from tests.bench.tables import table
 
 WANTED = Plan(keys=("s/a", "s/b", "s/a", "s/c"))
@@ -92,7 +93,7 @@ def test_a_table_has_a_column_for_each_figure() -> None:
     ]
 
     assert [line.split() for line in table(bench).splitlines()] == [
-        ["p50", "ms", "spread", "p99", "ms", "CPU", "ms", "result"],
+        ["p50", "ms", "p99", "ms", "CPU", "ms", "result"],
         ["hop", "8.0", "41", "right"],
         ["cost", "3.5", "right"],
     ]
@@ -110,6 +111,24 @@ def test_figures_are_written_as_json(tmp_path: Path) -> None:
         "other": (500, 2.0),
         "absent": (None, None),
     }
+
+
+def test_quantiles_are_times_that_occurred() -> None:
+    """A mean of two mails is the latency of neither."""
+    assert quantiles([float(number) for number in range(1_000, 0, -1)]) == {
+        "p50_ms": 501.0,
+        "p90_ms": 901.0,
+        "p99_ms": 991.0,
+        "max_ms": 1_000.0,
+    }
+    assert set(quantiles([7.0]).values()) == {7.0}
+
+
+def test_each_hop_begins_where_the_one_before_it_ended() -> None:
+    """The hops are the whole way: time that no hop shows would look like nobody's."""
+    ways = list(HOPS.values())
+
+    assert [begin for begin, _ in ways[1:]] == [end for _, end in ways[:-1]]
 
 
 def test_dedupe_has_a_row_for_each_program() -> None:
