@@ -1,6 +1,7 @@
 """`.env.example` from the settings: each with its sentence, its bounds and its default.
 
-Owns: the file's layout. Groups and their order are those of schemas/settings.py.
+Owns: the file's layout. Groups and their order are those of schemas/settings.py; what only
+`onereply run` takes comes after them, from its options.
 May not: state a default or a bound of its own.
 """
 
@@ -12,16 +13,18 @@ from collections.abc import Iterator
 from inspect import getsource
 from typing import Any, Final, Literal, get_args, get_origin
 
+import click
 from pydantic.fields import FieldInfo
 
 from ops.generated import ROOT, Files, write_or_check
+from ops.run.command import run
 from schemas.settings import Settings
 
 PATH: Final = ROOT / ".env.example"
 PREFIX: Final = "ONEREPLY_"
 
 HEAD: Final = """\
-# Every setting of OneReply with its default, made from schemas/settings.py by
+# Every setting of OneReply with its default, made from schemas/settings.py and ops/run by
 # `python -m ops.env_example`. Copy this file to .env, take the mark off what you change, and load
 # it into the environment of each process: `set -a; . ./.env; set +a`. Compose reads .env itself.
 # Wrong values are reported all together when a process starts.
@@ -48,7 +51,7 @@ _FIELD: Final = re.compile(r"^    ([a-z_]+): ")
 
 def files() -> Files:
     """The one file, as it should be."""
-    return {PATH: HEAD + "".join(_groups()) + SECRETS}
+    return {PATH: HEAD + "".join(_groups()) + "".join(_run_options()) + SECRETS}
 
 
 def _groups() -> Iterator[str]:
@@ -59,10 +62,25 @@ def _groups() -> Iterator[str]:
             yield _entry(field[1], Settings.model_fields[field[1]])
 
 
+def _run_options() -> Iterator[str]:
+    """Variables that only the one command on one machine reads."""
+    yield "\n# -- onereply run\n"
+    for option in run.params:
+        if isinstance(option, click.Option) and isinstance(option.envvar, str):
+            kind = option.type
+            bounds = f"[{kind.min} to {kind.max}]" if isinstance(kind, click.IntRange) else ""
+            sentence = f"{option.help} {bounds}".strip()
+            yield _commented(sentence, f"{option.envvar}={option.default}")
+
+
 def _entry(name: str, field: FieldInfo) -> str:
     sentence = f"{field.description} {_allowed(field)}".strip()
+    return _commented(sentence, f"{PREFIX}{name.upper()}={default_text(field)}")
+
+
+def _commented(sentence: str, assignment: str) -> str:
     lines = textwrap.wrap(sentence, 98, initial_indent="# ", subsequent_indent="# ")
-    return "\n" + "\n".join([*lines, f"# {PREFIX}{name.upper()}={default_text(field)}"]) + "\n"
+    return "\n" + "\n".join([*lines, f"# {assignment}"]) + "\n"
 
 
 def default_text(field: FieldInfo) -> str:

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,16 @@ from ops import env_example, record_schemas
 from ops.generated import stale_files, write_or_check
 from schemas.settings import Settings
 from schemas.topics import Topic
+from tests.architecture import ROOT, modules
+from tests.pages import ALL_PAGES
+
+VARIABLE = re.compile(r"ONEREPLY_[A-Z_]*[A-Z]")
+# Why nobody is to set them.
+UNLISTED = {
+    "ONEREPLY_HALT_AT": "ends a stage at a numbered step; tests of crashes",
+    "ONEREPLY_STANDIN_API_KEY": "made anew by each run, for the stand-in provider",
+    "ONEREPLY_STANDIN_WEBHOOK_SECRET": "made anew by each run, for the stand-in provider",
+}
 
 
 @pytest.mark.parametrize("made", [env_example, record_schemas], ids=["env", "schemas"])
@@ -23,6 +34,17 @@ def test_every_setting_stands_in_the_example_with_its_default() -> None:
     for name, field in Settings.model_fields.items():
         line = f"# ONEREPLY_{name.upper()}={env_example.default_text(field)}"
         assert text.splitlines().count(line) == 1
+
+
+def test_every_variable_that_is_named_anywhere_is_in_the_example() -> None:
+    """A variable that the code reads and no page lists is known to whoever wrote it."""
+    (text,) = env_example.files().values()
+    listed = set(re.findall(r"^# (ONEREPLY_[A-Z_]+)=", text, re.MULTILINE))
+    code = [each.text for each in modules() if not each.is_in("tests")]
+    pages = [path.read_text(encoding="utf-8") for path in (*ALL_PAGES, ROOT / "docker-compose.yml")]
+    named = {name for page in (*code, *pages) for name in VARIABLE.findall(page)}
+
+    assert named - listed == set(UNLISTED)
 
 
 def test_every_topic_has_a_schema_or_a_reason() -> None:
