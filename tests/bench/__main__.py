@@ -18,7 +18,9 @@ from tests.bench.tables import table
 from tests.broker import shared_broker
 
 # Name -> the module whose `bench()` it is, imported when it is asked for.
-BENCHES: Final = {"dedupe": "tests.bench.dedupe", "latency": "tests.bench.latency"}
+BENCHES: Final = {
+    name: f"tests.bench.{name}" for name in ("dedupe", "latency", "reorder", "restore", "memory")
+}
 
 
 def main(names: list[str]) -> int:

@@ -61,7 +61,7 @@ def bench() -> Bench:
     return Bench(
         name="latency",
         question="milliseconds from the webhook's POST to the provider's acceptance",
-        given=f"{MAILS} openings at {RATE}/s, {RUNS} times, hops of the last; {_few()} at {SLOW_RATE}/s",
+        given=f"{MAILS} openings at {RATE}/s, {RUNS} times; then {_few()} at {SLOW_RATE}/s",
         columns=SHOWN,
         run=run,
         rows=rows,

@@ -41,6 +41,15 @@ class Program:
         """The same in MiB."""
         return self.peak_bytes / MIB
 
+    def resident_mib(self) -> float:
+        """What it holds now."""
+        resident: int = self._watched.memory_info().rss
+        return resident / MIB
+
+    def has_said(self, event: str) -> bool:
+        """Whether its log has a line with this event."""
+        return f'"{event}"' in self._log.read_text(encoding="utf-8", errors="replace")
+
     def wait(self) -> None:
         """Return when it has ended well. Raises Failed."""
         if not until(self._has_ended, deadline_s=DEADLINE_S):

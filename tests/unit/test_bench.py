@@ -8,6 +8,7 @@ from tests.bench.dedupe import ROWS
 from tests.bench.events import Plan, plan, problem_of, rate_of
 from tests.bench.figures import Bench, Column, Measured, Row, quantiles, write_json, wrong
 from tests.bench.hops import HOPS
+from tests.bench.reorder import problem_of as reorder_problem_of
 from tests.bench.tables import table
 
 WANTED = Plan(keys=("s/a", "s/b", "s/a", "s/c"))
@@ -129,6 +130,23 @@ def test_each_hop_begins_where_the_one_before_it_ended() -> None:
     ways = list(HOPS.values())
 
     assert [begin for begin, _ in ways[1:]] == [end for _, end in ways[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("came", "bad"),
+    [
+        (["1-0", "2-0", "1-1", "2-1", "1-2", "1-3", "2-2", "1-4", "2-3", "2-4"], 0),
+        (["1-0", "1-1", "1-3", "1-2", "1-4", "2-0", "2-1", "2-2", "2-3", "2-4"], 1),
+        (["1-0", "1-1", "1-2", "1-3", "1-4", "2-0", "2-1", "2-2", "2-3"], 1),
+        (["1-0", "1-1", "1-2", "1-3", "1-4", "1-4"], 2),
+    ],
+    ids=["right", "out of order", "lost", "twice and a thread lost"],
+)
+def test_threads_out_of_order_are_seen(came: list[str], bad: int) -> None:
+    """A stage that passed everything on as it came would be the fastest."""
+    told = f"WRONG: {bad} threads are not whole and in order" if bad else ""
+
+    assert reorder_problem_of(came, threads=2) == told
 
 
 def test_dedupe_has_a_row_for_each_program() -> None:
