@@ -237,6 +237,42 @@ def test_post_after_the_provider_closed_takes_a_new_connection() -> None:
     assert (answers, len(wire.requests)) == ([ACCEPTED, ACCEPTED], 2)
 
 
+def test_connection_that_was_just_closed_is_not_written_to() -> None:
+    """The loop has not heard of it yet when the call begins, and hears of it first."""
+
+    async def made(server: socket.socket) -> list[Answer]:
+        loop = asyncio.get_running_loop()
+        connections: list[socket.socket] = []
+        asked: list[None] = []
+
+        async def serve() -> None:
+            for _ in range(2):
+                connection, _ = await loop.sock_accept(server)
+                connections.append(connection)
+                assert b"POST " in await loop.sock_recv(connection, 65536)
+                await loop.sock_sendall(connection, response())
+
+        def guard() -> None:
+            asked.append(None)
+            # Twice for each post: this is the beginning of the second.
+            if len(asked) == 3:
+                connections[0].close()
+
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        async with calling(url) as client, asyncio.timeout(DEADLINE_S):
+            serving = asyncio.create_task(serve())
+            answers = [
+                await client.post(a_post(), guard=guard, timeout_s=DEADLINE_S) for _ in range(2)
+            ]
+            await serving
+            connections[1].close()
+        return answers
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        server.settimeout(0)
+        assert asyncio.run(made(server)) == [ACCEPTED, ACCEPTED]
+
+
 def test_call_that_met_a_broken_connection_is_made_once() -> None:
     """When to try again is for the core to say, for a look as well."""
 
