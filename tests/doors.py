@@ -27,7 +27,6 @@ NOW_S = 1_767_607_200  # 2026-01-05T10:00:00Z
 # A drawn example may take long on a busy machine; that is no finding.
 UNHURRIED = settings(deadline=None)
 
-INBOX = "support@inbox.example"
 DIRECTORY = """
 [workspaces.main]
 [workspaces.other]
@@ -213,31 +212,3 @@ def signed(
         (name + b"-signature", proof),
         (b"content-type", b"application/json"),
     ]
-
-
-def a_message(**changes: Any) -> dict[str, Any]:
-    """A mail as AgentMail describes it, with these differences."""
-    return {
-        "inbox_id": INBOX,
-        "thread_id": "thd_1",
-        "message_id": "<m1@mail.customer.example>",
-        "timestamp": "2026-01-05T10:00:00Z",
-        "from": "Jane Roe <jane@customer.example>",
-        "to": [INBOX],
-        "subject": "Question",
-        "text": "Hello",
-        "headers": {},
-        **changes,
-    }
-
-
-def an_event(**changes: Any) -> bytes:
-    """A `message.received` in bytes, with these differences."""
-    event = {
-        "type": "event",
-        "event_type": "message.received",
-        "event_id": "evt_1",
-        "message": a_message(),
-        **changes,
-    }
-    return json.dumps(event, separators=(",", ":")).encode()

@@ -7,7 +7,8 @@ from processors.core.turn import Effect, Output, Record, Result, Turn
 from schemas.codec import to_json
 from schemas.events import FetchRequest, ThreadEvent
 from schemas.keys import EventId, InboxId, MessageId, fetched_key
-from tests.inbound import DIRECTORY, INBOX, INTAKE, read_mail
+from tests.inbound import DIRECTORY, INTAKE, read_mail
+from tests.payloads import INBOX
 from tests.turns import Desk
 
 PATIENCE = Patience(lease_ms=15_000, not_there_ms=300_000, give_up_ms=24 * 3600 * 1000)

@@ -1,6 +1,5 @@
 """Inbound records as the door writes them, and a partition of DEDUPE on a dict."""
 
-import json
 from typing import Any
 
 from processors.core.dedupe import Dedupe
@@ -13,9 +12,9 @@ from schemas.events import DUPLICATE, THREAD_EVENT, Duplicate, ThreadEvent, Wher
 from schemas.headers import PROVIDER, RECEIVED_AT
 from schemas.keys import EventId, EventKey, SourceName
 from schemas.topics import Topic
+from tests.payloads import a_mail_body
 from tests.turns import NOW_MS, Desk
 
-INBOX = "support@inbox.example"
 HORIZON_MS = 7 * 24 * 3600 * 1000
 DIRECTORY = parse_directory("""
 [workspaces.main]
@@ -45,34 +44,6 @@ INTAKE = Intake(
     received_at_ms=NOW_MS,
     origin=Where(topic="inbound-events", partition=0, offset=0),
 )
-
-
-def a_message(**members: Any) -> dict[str, Any]:
-    """A mail as AgentMail describes one, with these members."""
-    return {
-        "inbox_id": INBOX,
-        "thread_id": "thd_1",
-        "message_id": "<m1@customer.example>",
-        "timestamp": "2026-01-05T10:00:00Z",
-        "from": "Jane Roe <jane@customer.example>",
-        "to": [INBOX],
-        "subject": "Question",
-        "text": "Hello",
-        "headers": {},
-        **members,
-    }
-
-
-def a_body(event_type: str = "message.received", **members: Any) -> bytes:
-    """A webhook's body with these members; a mail unless they say otherwise."""
-    message = {"message": a_message()} if event_type.startswith("message.received") else {}
-    envelope = {"type": "event", "event_type": event_type, "event_id": "evt_1"}
-    return json.dumps({**envelope, **message, **members}).encode()
-
-
-def a_mail_body(**members: Any) -> bytes:
-    """The body of a received mail with these members in the message."""
-    return a_body(message=a_message(**members))
 
 
 def read(body: bytes, **known: Any) -> ThreadEvent:

@@ -10,8 +10,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from schemas.cluster import consumer_config, producer_config
 from schemas.settings import Settings, load_settings
 from schemas.topics import Topic
-
-DEADLINE_S = 60.0
+from tests.processes import DEADLINE_S
 
 
 class Stored(NamedTuple):

@@ -1,4 +1,8 @@
-"""Our processes as a test sees them: started, listened to, stopped, killed."""
+"""Our processes as a test sees them: started, listened to, stopped, killed.
+
+Owns: the one way in which tests start a process, read what it says and end it.
+May not: know what the process is for; its pipe, threads and deadlines are all that it handles.
+"""
 
 import json
 import os
@@ -8,14 +12,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import psutil
 
 # Ten times what a start takes on a busy machine.
 DEADLINE_S = 60.0
+
+FoundT = TypeVar("FoundT")
 
 
 def clean_environ(**ours: str) -> dict[str, str]:
@@ -24,14 +30,18 @@ def clean_environ(**ours: str) -> dict[str, str]:
     return kept | ours
 
 
-class Process:
-    """`python -m MODULE ...` and what it says on stderr. `start` starts it; a context ends it."""
+class Heard:
+    """Python with these arguments, and every line that it says on stderr.
 
-    def __init__(self, *command: str, environ: Mapping[str, str]) -> None:
-        self.command = command
+    `start` starts it; a context ends it. `lines` is complete once it has ended.
+    """
+
+    def __init__(self, *arguments: str, environ: Mapping[str, str]) -> None:
+        self.arguments = arguments
         self._environ = dict(environ)
         self._unread: queue.Queue[str | None] = queue.Queue()
         self._process: subprocess.Popen[str] | None = None
+        self._listener: threading.Thread | None = None
         self.lines: list[str] = []
 
     def __enter__(self) -> Self:
@@ -49,15 +59,17 @@ class Process:
         """Start it (again), with more settings for this run alone."""
         self._unread = queue.Queue()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", *self.command],
+            [sys.executable, *self.arguments],
             env=self._environ | environ,
+            stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
-        threading.Thread(
+        self._listener = threading.Thread(
             target=self._listen, args=(self._process, self._unread), daemon=True
-        ).start()
+        )
+        self._listener.start()
 
     def _listen(self, process: "subprocess.Popen[str]", unread: "queue.Queue[str | None]") -> None:
         assert process.stderr is not None
@@ -70,21 +82,63 @@ class Process:
     @property
     def pid(self) -> int:
         """Its process id."""
-        assert self._process is not None
-        return self._process.pid
+        return self._started().pid
 
-    def wait_for(self, event: str, *, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
-        """The fields of the first log line with this event that nobody waited for yet."""
+    def _started(self) -> "subprocess.Popen[str]":
+        assert self._process is not None
+        return self._process
+
+    def hear(
+        self, found: Callable[[str], FoundT | None], what: str, *, deadline_s: float
+    ) -> FoundT:
+        """What is found in the first line that has it, of those that nobody waited for yet."""
         give_up_at_s = time.monotonic() + deadline_s
         while True:
             try:
                 line = self._unread.get(timeout=max(0.01, give_up_at_s - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"no `{event}` from {self.command}: {self.lines}") from None
-            assert line is not None, f"{self.command} ended before `{event}`: {self.lines}"
+                raise AssertionError(f"no {what} from {self.arguments}: {self.lines}") from None
+            assert line is not None, f"{self.arguments} ended before {what}: {self.lines}"
+            if (it := found(line)) is not None:
+                return it
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._started().send_signal(number)
+
+    def kill(self) -> None:
+        """SIGKILL, whatever state it is in."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(DEADLINE_S)
+
+    def terminate(self) -> int:
+        """SIGTERM; its exit code."""
+        self._started().terminate()
+        return self.ended()
+
+    def ended(self) -> int:
+        """Its exit code, once it has ended and all that it said was read."""
+        code = self._started().wait(DEADLINE_S)
+        assert self._listener is not None
+        self._listener.join(DEADLINE_S)
+        return code
+
+
+class Process(Heard):
+    """`python -m MODULE ...`, one of ours that logs JSON lines."""
+
+    def __init__(self, *command: str, environ: Mapping[str, str]) -> None:
+        super().__init__("-m", *command, environ=environ)
+
+    def wait_for(self, event: str, *, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
+        """The fields of the first log line with this event that nobody waited for yet."""
+
+        def found(line: str) -> dict[str, Any] | None:
             fields: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
-            if fields.get("event") == event:
-                return fields
+            return fields if fields.get("event") == event else None
+
+        return self.hear(found, f"`{event}`", deadline_s=deadline_s)
 
     def wait_halted(self, *, deadline_s: float = DEADLINE_S) -> None:
         """Return once it has stopped itself at the step that ONEREPLY_HALT_AT names."""
@@ -92,21 +146,4 @@ class Process:
         process = psutil.Process(self.pid)
         give_up_at_s = time.monotonic() + deadline_s
         while process.status() != psutil.STATUS_STOPPED:
-            assert time.monotonic() < give_up_at_s, f"{self.command} did not halt"
-
-    def kill(self) -> None:
-        """SIGKILL, whatever state it is in."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait(DEADLINE_S)
-
-    def terminate(self) -> int:
-        """SIGTERM; its exit code."""
-        assert self._process is not None
-        self._process.terminate()
-        return self._process.wait(DEADLINE_S)
-
-    def ended(self) -> int:
-        """Its exit code, once it has ended by itself."""
-        assert self._process is not None
-        return self._process.wait(DEADLINE_S)
+            assert time.monotonic() < give_up_at_s, f"{self.arguments} did not halt"

@@ -12,22 +12,19 @@ import pytest
 from ops.kafka.broker import LocalKafka
 from schemas.cluster import create_topics
 from schemas.settings import Settings
+from schemas.topics import Topic
 from tests.broker import DATA_DIR
-from tests.door_process import (
-    DEADLINE_S,
-    DoorProcess,
-    environ_for,
-    inbound,
-    keys_in,
-    settings_for,
-)
-from tests.doors import INBOX, a_message, an_event, signed
+from tests.door_process import DoorProcess, keys_in
+from tests.doors import signed
+from tests.logs import corner, environ_of, records_in
+from tests.payloads import INBOX, a_message, an_event
+from tests.processes import DEADLINE_S
 
 
 @pytest.fixture(scope="module")
 def settings(broker: str) -> Settings:
     """Topics that this module has for itself."""
-    settings = settings_for(broker, f"t{uuid.uuid4().hex[:12]}-")
+    settings = corner(broker, f"t{uuid.uuid4().hex[:12]}-")
     create_topics(settings)
     return settings
 
@@ -35,7 +32,7 @@ def settings(broker: str) -> Settings:
 @pytest.fixture(scope="module")
 def door(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorProcess]:
     """An open door."""
-    with DoorProcess(tmp_path_factory.mktemp("door"), **environ_for(settings)) as door:
+    with DoorProcess(tmp_path_factory.mktemp("door"), **environ_of(settings)) as door:
         yield door
 
 
@@ -48,8 +45,12 @@ def test_accepted_delivery_is_in_the_log_byte_for_byte(
     reply = door.deliver(body, delivery_id="msg_bytes")
 
     assert (reply.status_code, reply.content) == (204, b"")
-    (record,) = [each for each in inbound(settings) if each.key == b"agentmail/evt_bytes"]
-    headers = dict(record.headers)
+    (record,) = [
+        each
+        for each in records_in(settings, Topic.INBOUND_EVENTS)
+        if each.key == b"agentmail/evt_bytes"
+    ]
+    headers = {name: value or b"" for name, value in record.headers.items()}
     trace, received_at = headers.pop("traceparent"), headers.pop("onereply-received-at-ms")
     assert record.value == body
     assert headers == {
@@ -64,7 +65,7 @@ def test_accepted_delivery_is_in_the_log_byte_for_byte(
         "onereply-delivery": b"msg_bytes",
     }
     assert trace.startswith(b"00-")
-    assert abs(int(received_at) / 1000 - time.time()) < DEADLINE_S
+    assert abs(int(received_at) / 1000 - time.time()) < 30
 
 
 def test_repeats_are_answered_alike_and_keyed_alike(door: DoorProcess, settings: Settings) -> None:
@@ -73,7 +74,11 @@ def test_repeats_are_answered_alike_and_keyed_alike(door: DoorProcess, settings:
 
     answers = {door.deliver(body, delivery_id=f"msg_{each}").status_code for each in range(3)}
 
-    found = [record for record in inbound(settings) if record.key == b"agentmail/evt_again"]
+    found = [
+        record
+        for record in records_in(settings, Topic.INBOUND_EVENTS)
+        if record.key == b"agentmail/evt_again"
+    ]
     assert answers == {204}
     assert len(found) == 3
     assert len({record.partition for record in found}) == 1
@@ -81,14 +86,14 @@ def test_repeats_are_answered_alike_and_keyed_alike(door: DoorProcess, settings:
 
 def test_refused_deliveries_leave_nothing(door: DoorProcess, settings: Settings) -> None:
     """A forged event must not be a record that some later stage believes."""
-    before = len(inbound(settings))
+    before = len(records_in(settings, Topic.INBOUND_EVENTS))
 
     forged = door.deliver(an_event(event_id="evt_forged"), secret="whsec_" + "A" * 40)
     cut = door.deliver(an_event(event_id="evt_cut")[:-9])
 
     assert (forged.status_code, cut.status_code) == (400, 400)
     assert forged.json()["reason"] == "signature-wrong"
-    assert len(inbound(settings)) == before
+    assert len(records_in(settings, Topic.INBOUND_EVENTS)) == before
 
 
 def test_header_names_in_any_case_are_the_same_headers(door: DoorProcess) -> None:
@@ -184,9 +189,9 @@ def _sent(door: DoorProcess, data: bytes) -> bytes:
 def test_broker_away_is_503_in_time_and_204_when_it_is_back(tmp_path: Path) -> None:
     """The sender has to hear of it before its own timeout, and to come again."""
     with LocalKafka(tmp_path / "kafka", install_dir=DATA_DIR) as kafka:
-        settings = settings_for(kafka.bootstrap_servers, "")
+        settings = corner(kafka.bootstrap_servers, "")
         create_topics(settings)
-        environ = environ_for(settings) | {"ONEREPLY_PUBLISH_DEADLINE_MS": "1000"}
+        environ = environ_of(settings) | {"ONEREPLY_PUBLISH_DEADLINE_MS": "1000"}
         with DoorProcess(tmp_path / "door", **environ) as door:
             first = _delivered_in_the_end(door, an_event(event_id="evt_before"))
             kafka.kill()

@@ -11,9 +11,9 @@ from ingest.records import Inbound
 from schemas.cluster import producer_config
 from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.door_process import settings_for
+from tests.logs import corner
 
-NOWHERE = settings_for("127.0.0.1:1", "")
+NOWHERE = corner("127.0.0.1:1", "")
 RECORD = Inbound(key=b"agentmail/evt_1", value=b"{}", headers=())
 
 

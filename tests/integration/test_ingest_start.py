@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from schemas.topics import Topic
-from tests.door_process import DoorProcess, environ_for, settings_for
+from tests.door_process import DoorProcess
 from tests.doors import DIRECTORY
+from tests.logs import corner, environ_of
 
 
 @pytest.mark.parametrize(
@@ -31,18 +32,18 @@ def test_settings_that_cannot_work_keep_it_shut(
     code = door.ended()
 
     assert code == 2
-    assert any(said in line for line in door.everything_said())
+    assert any(said in line for line in door.lines)
 
 
 def test_cluster_that_differs_keeps_it_shut(broker: str, prefix: str, tmp_path: Path) -> None:
     """Each difference comes with the command that mends it."""
-    door = DoorProcess(tmp_path, **environ_for(settings_for(broker, prefix)))
+    door = DoorProcess(tmp_path, **environ_of(corner(broker, prefix)))
 
     door.start()
     code = door.ended()
 
     assert code == 1
-    assert len([line for line in door.everything_said() if "missing; run" in line]) == len(Topic)
+    assert len([line for line in door.lines if "missing; run" in line]) == len(Topic)
 
 
 def test_port_in_use_is_one_sentence(tmp_path: Path) -> None:
@@ -54,6 +55,6 @@ def test_port_in_use_is_one_sentence(tmp_path: Path) -> None:
         code = door.ended()
 
     assert code == 1
-    assert door.everything_said() == [
+    assert door.lines == [
         f"127.0.0.1:{port} cannot be opened: Address already in use; set ONEREPLY_LISTEN_PORT"
     ]

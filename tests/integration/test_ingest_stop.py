@@ -1,5 +1,6 @@
 """The end of a door: what it still does, and what it leaves."""
 
+import signal
 import socket
 import threading
 import time
@@ -11,14 +12,17 @@ import pytest
 
 from schemas.cluster import create_topics
 from schemas.settings import Settings
-from tests.door_process import DEADLINE_S, DoorProcess, environ_for, keys_in, settings_for
-from tests.doors import an_event, signed
+from tests.door_process import DoorProcess, keys_in
+from tests.doors import signed
+from tests.logs import corner, environ_of
+from tests.payloads import an_event
+from tests.processes import DEADLINE_S
 
 
 @pytest.fixture
 def settings(broker: str, prefix: str) -> Settings:
     """Topics that a test has for itself."""
-    settings = settings_for(broker, prefix)
+    settings = corner(broker, prefix)
     create_topics(settings)
     return settings
 
@@ -30,12 +34,12 @@ def test_told_to_stop_it_finishes_what_is_in_hand(settings: Settings, tmp_path: 
         name + b": " + value + b"\r\n" for name, value in signed(body, at_s=int(time.time()))
     )
     start = b"POST /webhooks/agentmail HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n" % len(body)
-    with DoorProcess(tmp_path, **environ_for(settings)) as door:
+    with DoorProcess(tmp_path, **environ_of(settings)) as door:
         url = httpx.URL(door.url)
         with socket.create_connection((url.host, url.port or 0), DEADLINE_S) as sock:
             sock.sendall(start + head + b"\r\n" + body[:10])
             _until_in_hand(door)
-            door.terminate()
+            door.signal(signal.SIGTERM)
             _until_refused(door)
             sock.sendall(body[10:])
             answer = sock.recv(4096)
@@ -81,12 +85,12 @@ def test_stopped_under_load_every_accepted_event_is_there(
             if len(accepted) > 100:
                 stopping.set()
 
-    with DoorProcess(tmp_path, **environ_for(settings)) as door:
+    with DoorProcess(tmp_path, **environ_of(settings)) as door:
         with ThreadPoolExecutor(8) as pool:
             for worker in range(8):
                 pool.submit(keep_delivering, door, worker)
             assert stopping.wait(DEADLINE_S)
-            door.terminate()
+            door.signal(signal.SIGTERM)
         closed = door.wait_for("door closed")
         code = door.ended()
 

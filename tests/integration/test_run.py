@@ -111,7 +111,7 @@ def test_secrets_stand_in_no_command_line_and_in_no_output(up: Up) -> None:
     send_test(up.folder)
     logs = sorted(Folder(up.folder).logs.iterdir())
 
-    told = [*up.command.family(), *up.command.said, *(path.read_text() for path in logs)]
+    told = [*up.command.family(), *up.command.lines, *(path.read_text() for path in logs)]
     assert [each for each in told if made.webhook_secret in each or made.api_key in each] == []
     assert {f"{name}.log" for name in PARTS} == {path.name for path in logs}
 

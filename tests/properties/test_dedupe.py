@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from processors.core.turn import Output
 from schemas.topics import Topic
-from tests.inbound import HORIZON_MS, Inbound, a_mail_body, duplicates_in, events_in
+from tests.inbound import HORIZON_MS, Inbound, duplicates_in, events_in
+from tests.payloads import a_mail_body
 
 # An event's id, and the message that a copy of it brought.
 Copy = tuple[str, str]

@@ -6,16 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.keys import AGENTMAIL
-from tests.doors import (
-    INBOX,
-    UNHURRIED,
-    HeaderList,
-    LocalDoor,
-    a_message,
-    an_event,
-    arriving,
-    signed,
-)
+from tests.doors import UNHURRIED, HeaderList, LocalDoor, arriving, signed
+from tests.payloads import INBOX, a_message, an_event
 
 UNDERSTOOD = {204, 400, 413, 415, 431}
 

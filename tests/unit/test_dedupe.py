@@ -10,16 +10,14 @@ from schemas.keys import EventId, EventKey, InboxId, MessageId, conflict_key
 from schemas.topics import Topic
 from tests.inbound import (
     HORIZON_MS,
-    INBOX,
     INTAKE,
     Inbound,
-    a_body,
-    a_mail_body,
     duplicates_in,
     events_in,
     read_mail,
     topics_of,
 )
+from tests.payloads import INBOX, a_body, a_mail_body
 from tests.turns import NOW_MS
 
 KEY = EventKey("support/evt_1")

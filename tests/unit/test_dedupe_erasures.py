@@ -2,12 +2,8 @@ from processors.core.dedupe import ERASED_MS
 from schemas.commands import AUDIT_ENTRY, AuditEntry
 from schemas.keys import EventKey
 from schemas.topics import Topic
-from tests.inbound import (
-    Inbound,
-    a_mail_body,
-    events_in,
-    topics_of,
-)
+from tests.inbound import Inbound, events_in, topics_of
+from tests.payloads import a_mail_body
 from tests.turns import NOW_MS
 
 KEY = EventKey("support/evt_1")

@@ -7,7 +7,8 @@ from schemas.errors import Refused
 from schemas.events import Where
 from schemas.headers import PROVIDER, RECEIVED_AT, Headers
 from schemas.keys import EventId, EventKey, SourceName
-from tests.inbound import DIRECTORY, HORIZON_MS, Inbound, a_body, a_mail_body, read_mail
+from tests.inbound import DIRECTORY, HORIZON_MS, Inbound, read_mail
+from tests.payloads import a_body, a_mail_body
 from tests.turns import NOW_MS
 
 SOURCES = Sources(DIRECTORY)

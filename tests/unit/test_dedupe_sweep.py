@@ -6,7 +6,8 @@ import pytest
 from processors.core.dedupe import SEEN
 from processors.core.sweep import SWEEP_ONE_IN, CursorRow, Sweep
 from processors.core.tables import Row, Table
-from tests.inbound import HORIZON_MS, Inbound, a_mail_body
+from tests.inbound import HORIZON_MS, Inbound
+from tests.payloads import a_mail_body
 from tests.turns import Desk
 
 LIFE_MS = 60_000

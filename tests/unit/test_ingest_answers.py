@@ -12,12 +12,11 @@ from tests.doors import (
     HeaderList,
     LocalDoor,
     Reply,
-    a_message,
-    an_event,
     arriving,
     never,
     signed,
 )
+from tests.payloads import a_message, an_event
 
 
 def _unsigned(*headers: tuple[bytes, bytes]) -> HeaderList:

@@ -1,6 +1,7 @@
 import json
 
-from tests.doors import LocalDoor, an_event
+from tests.doors import LocalDoor
+from tests.payloads import an_event
 
 
 def test_alive_as_long_as_it_answers() -> None:

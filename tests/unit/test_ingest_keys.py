@@ -6,7 +6,7 @@ import pytest
 from ingest.answers import Reason, TurnedAway
 from ingest.keys import AGENTMAIL, Named, named
 from schemas.keys import EventId, EventKey, InboxId, SourceName
-from tests.doors import INBOX, a_message, an_event
+from tests.payloads import INBOX, a_message, an_event
 
 SOURCE = SourceName("agentmail")
 INBOXES = frozenset({INBOX})

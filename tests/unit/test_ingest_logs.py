@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from schemas.logs import setup_logging
-from tests.doors import LocalDoor, a_message, an_event
+from tests.doors import LocalDoor
+from tests.payloads import a_message, an_event
 
 
 @pytest.fixture

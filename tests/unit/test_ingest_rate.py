@@ -1,5 +1,6 @@
 from ingest.rate import Bucket, drawn
-from tests.doors import DIRECTORY, LocalDoor, an_event, signed
+from tests.doors import DIRECTORY, LocalDoor, signed
+from tests.payloads import an_event
 
 
 def draws(bucket: Bucket, now_s: float, times: int) -> tuple[Bucket, list[int]]:

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from ingest.keys import Named
 from ingest.records import Circumstances, Inbound, inbound, trace
 from schemas.keys import EventId, EventKey, InboxId
-from tests.doors import INBOX, NOW_S, LocalDoor, an_event, signed
+from tests.doors import NOW_S, LocalDoor, signed
+from tests.payloads import INBOX, an_event
 
 TRACE = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 NAMED = Named(

@@ -7,7 +7,8 @@ import pytest
 from ingest.sources import open_sources, secret_problems
 from schemas.directory import parse_directory
 from schemas.errors import SettingsError
-from tests.doors import DIRECTORY, SECRET_A, SECRET_B, LocalDoor, an_event, signed
+from tests.doors import DIRECTORY, SECRET_A, SECRET_B, LocalDoor, signed
+from tests.payloads import an_event
 
 TWO = DIRECTORY.replace('["SECRET"]', '["SECRET", "NEXT"]')
 

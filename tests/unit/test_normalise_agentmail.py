@@ -6,7 +6,8 @@ from msgspec.structs import asdict
 from schemas.codec import to_json
 from schemas.events import THREAD_EVENT, Attachment, Kind, ThreadEvent, Verdicts
 from schemas.keys import InboxId, MessageId, ThreadKey, derived_message_id
-from tests.inbound import INBOX, INTAKE, a_body, a_mail_body, a_message, read, read_mail
+from tests.inbound import INTAKE, read, read_mail
+from tests.payloads import INBOX, a_body, a_mail_body, a_message
 
 NOW_NS = INTAKE.received_at_ms * 1_000_000
 MAIL_KINDS = {

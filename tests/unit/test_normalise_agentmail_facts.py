@@ -5,7 +5,8 @@ import pytest
 from schemas.errors import Refused
 from schemas.events import Kind, ThreadEvent
 from schemas.keys import InboxId, MessageId, ThreadKey
-from tests.inbound import INBOX, INTAKE, a_body, a_message, read
+from tests.inbound import INTAKE, read
+from tests.payloads import INBOX, a_body, a_message
 
 NOW_NS = INTAKE.received_at_ms * 1_000_000
 FACT = {

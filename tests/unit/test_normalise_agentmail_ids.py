@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from schemas.keys import derived_message_id
-from tests.inbound import INTAKE, a_body, a_message, read, read_mail
+from tests.inbound import INTAKE, read, read_mail
+from tests.payloads import a_body, a_message
 
 NOW_NS = INTAKE.received_at_ms * 1_000_000
 

@@ -7,7 +7,8 @@ from processors.providers.agentmail import PAYLOAD_CAP_BYTES, payload_of
 from schemas.errors import DecodeError
 from schemas.events import Kind
 from schemas.keys import InboxId, MessageId
-from tests.inbound import INBOX, a_body, a_mail_body, a_message, read, read_mail
+from tests.inbound import read, read_mail
+from tests.payloads import INBOX, a_body, a_mail_body, a_message
 
 ANSWER = json.dumps(a_message()).encode()
 
