@@ -8,11 +8,10 @@ import asyncio
 import logging
 import os
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 from socket import socket
-from typing import Final
+from threading import Event
 
 import uvloop
 
@@ -23,16 +22,13 @@ from ingest.metrics import Metrics
 from ingest.publisher import Publisher
 from ingest.server import DoorServer, bound_socket
 from ingest.sources import OpenSource, open_sources
-from schemas.cluster import check_cluster, producer_config
+from schemas.cluster import producer_config
 from schemas.directory import parse_directory
 from schemas.errors import ClusterMismatch, SettingsError, Transient
 from schemas.logs import setup_logging
 from schemas.settings import Settings, load_settings
+from schemas.startup import wait_for_cluster
 from schemas.topics import Topic
-
-# A broker on the same machine needs seconds to start; whoever supervises us tries again after.
-BROKER_WAIT_S: Final = 60.0
-BROKER_PAUSE_S: Final = 1.0
 
 log = logging.getLogger("ingest")
 
@@ -52,7 +48,7 @@ def main() -> int:
         return _shut(1, f"{where} cannot be opened: {error.strerror}; set ONEREPLY_LISTEN_PORT")
     with sock:
         try:
-            _wait_for_cluster(settings)
+            wait_for_cluster(settings, Event())
         except ClusterMismatch as error:
             return _shut(1, *error.differences)
         except Transient as error:
@@ -97,20 +93,6 @@ async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socke
 async def _stop_on_failure(publisher: Publisher, server: DoorServer) -> None:
     await publisher.failed.wait()
     server.stop()
-
-
-def _wait_for_cluster(settings: Settings) -> None:
-    """Return when the cluster is there and as declared. Raises ClusterMismatch or Transient."""
-    servers = producer_config(settings)["bootstrap.servers"]
-    give_up_at_s = time.monotonic() + BROKER_WAIT_S
-    while True:
-        try:
-            return check_cluster(settings)
-        except Transient:
-            if time.monotonic() >= give_up_at_s:
-                raise
-            log.warning("waiting for the broker", extra={"servers": servers})
-        time.sleep(BROKER_PAUSE_S)
 
 
 def _config_text(settings: Settings) -> str:

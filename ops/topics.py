@@ -17,7 +17,9 @@ from rich.table import Table
 from ops.run.ending import FAILED, one_sentence
 from schemas.cluster import LOCAL_BOOTSTRAP, admin, create_topics, seen_topics
 from schemas.errors import SettingsError, Transient
+from schemas.internal_topics import internal_differences
 from schemas.settings import Settings, load_settings
+from schemas.startup import seen_internal
 from schemas.topics import DAY_MS, TOPICS, Shape, Topic, TopicSeen, TopicSpec, differences
 
 # A person waits; a broker that is there answers within milliseconds.
@@ -120,6 +122,10 @@ def check(context: click.Context, *, is_json: bool) -> None:
     with one_sentence(Path()):
         settings = load_settings()
         found = differences(settings.shape(), asked_topics(settings))
+        internal = seen_internal(admin(settings))
+        found += internal_differences(settings.shape(), internal)
+    for each in internal.unseen:
+        click.echo(f"Not checked: copies of Kafka's own topics; {each}.", err=True)
     if is_json:
         click.echo(json.dumps({"differences": found}))
     elif found:

@@ -14,17 +14,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from processors.runtime.clock import boot_s
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
 from processors.runtime.steps import steps_from
 from processors.runtime.transactions import Fenced
 from processors.runtime.worker import Worker
-from schemas.cluster import check_cluster
 from schemas.directory import Directory, parse_directory
 from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transient
 from schemas.logs import setup_logging
 from schemas.settings import Settings, load_settings
+from schemas.startup import wait_for_cluster
 
 LOG = logging.getLogger("processors")
 
@@ -36,7 +35,6 @@ EXIT_CODES: Final[dict[type[OneReplyError], int]] = {
     Fenced: 4,
     OffsetGone: 5,
 }
-BROKER_WAIT_S: Final = 60.0
 
 
 def main(arguments: list[str]) -> int:
@@ -77,23 +75,6 @@ def read_directory(settings: Settings) -> Directory:
         return parse_directory(Path(settings.config_file).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError([f"ONEREPLY_CONFIG_FILE: {error}"]) from error
-
-
-def wait_for_cluster(settings: Settings, stopping: threading.Event) -> None:
-    """Return once the cluster answers and is as declared.
-
-    Raises Transient when it stays away for a minute, ClusterMismatch when it differs.
-    """
-    deadline = boot_s() + BROKER_WAIT_S
-    while not stopping.is_set():
-        try:
-            return check_cluster(settings)
-        except Transient as error:
-            if boot_s() > deadline:
-                raise
-            LOG.warning("broker awaited", extra={"reason": str(error)})
-            stopping.wait(1)
-    return None
 
 
 if __name__ == "__main__":

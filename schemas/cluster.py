@@ -1,4 +1,4 @@
-"""How every process speaks to the cluster: client options, topic creation, the start-up check.
+"""How every process speaks to the cluster: client options and topic creation.
 
 Owns: the one producer configuration (partitioner included) and the one consumer configuration.
 May not: hold a client beyond a call, or produce.
@@ -19,9 +19,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from schemas.errors import ClusterMismatch, Transient
+from schemas.errors import Transient
 from schemas.settings import Settings
-from schemas.topics import MAX_RECORD_BYTES, Topic, TopicSeen, differences
+from schemas.topics import MAX_RECORD_BYTES, Topic, TopicSeen
 
 LOCAL_BOOTSTRAP: Final = "127.0.0.1:9092"
 ADMIN_DEADLINE_S: Final = 15.0
@@ -132,15 +132,6 @@ def _configs(client: AdminClient, names: Iterable[str]) -> dict[str, dict[str, s
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
     return configs
-
-
-def check_cluster(settings: Settings) -> None:
-    """Return when the cluster is what we declare.
-
-    Raises ClusterMismatch with every difference, or Transient when the broker is away.
-    """
-    if found := differences(settings.shape(), seen_topics(admin(settings), settings)):
-        raise ClusterMismatch(found)
 
 
 def create_topics(settings: Settings) -> list[str]:

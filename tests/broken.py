@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from processors.__main__ import read_directory, wait_for_cluster
+from processors.__main__ import read_directory
 from processors.core.dedupe import SEEN
 from processors.core.intake import event_key_of
 from processors.core.reorder_release import emit_ordered
@@ -27,6 +27,7 @@ from schemas.codec import to_json
 from schemas.events import MAIL_KINDS, THREAD_EVENT, OrderedEvent, Position
 from schemas.logs import setup_logging
 from schemas.settings import load_settings
+from schemas.startup import wait_for_cluster
 
 Breaking = Callable[[Stage], Stage]
 

@@ -10,9 +10,10 @@ from confluent_kafka.admin import (
 )
 
 from ops.kafka.process import until
-from schemas.cluster import admin, check_cluster, create_topics, seen_topics
+from schemas.cluster import admin, create_topics, seen_topics
 from schemas.errors import ClusterMismatch, Transient
 from schemas.settings import Settings
+from schemas.startup import check_cluster
 from schemas.topics import Topic, TopicSeen
 from tests.logs import corner
 

@@ -34,7 +34,13 @@ HOMES: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     ),
     "click": (("ops",), "command lines"),
     "confluent_kafka": (
-        ("schemas/cluster.py", "ingest/publisher.py", "processors/runtime", "ops"),
+        (
+            "schemas/cluster.py",
+            "schemas/startup.py",
+            "ingest/publisher.py",
+            "processors/runtime",
+            "ops",
+        ),
         "options and topics, the door's producer, the stages' loop, tools",
     ),
     "faust": (("processors/write.py", "processors/writers"), "hosts the writer, nothing durable"),
@@ -74,7 +80,7 @@ SENSES: Final = (
 )
 CLOCKS: Final = ("now", "utcnow", "today")
 # The shells among the schemas: settings read the environment through their library only.
-SHELLS_IN_SCHEMAS: Final = ("schemas/cluster.py", "schemas/logs.py")
+SHELLS_IN_SCHEMAS: Final = ("schemas/cluster.py", "schemas/logs.py", "schemas/startup.py")
 
 FUNCTION_LINES, CLASS_LINES, MODULE_LINES = 40, 150, 300
 
