@@ -62,7 +62,10 @@ class Effects:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
 
     def start(self, effect: Effect, *, partition: int, epoch: int, claimed_at_s: float) -> None:
         """Start an effect whose claim is committed. Its lease counts from when it was decided."""
@@ -106,6 +109,8 @@ class Effects:
         if self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(self._end(), self._loop)
             self._thread.join(timeout=2 * CLOSE_S)
+        else:
+            self._loop.close()
 
     async def _end(self) -> None:
         under_way = asyncio.all_tasks() - {asyncio.current_task()}
