@@ -35,6 +35,8 @@ from schemas.settings import Settings
 LOG = logging.getLogger("processors.assignment")
 
 RESTORE_SLICE_S: Final = 0.05
+# Each has a consumer with a buffer of its own.
+RESTORES_AT_ONCE: Final = 3
 
 
 @dataclass(slots=True)
@@ -118,16 +120,19 @@ class Assignment:
 
         Raises where a person must act, and Transient where nothing has moved for too long.
         """
+        # Each question may take seconds while the broker is away, and polls must go on: one fails,
+        # and the others are asked with the next round.
         for number in list(self._new):
-            self._open(consumer, number)
-        for number, opening in list(self._opening.items()):
+            if not self._open(consumer, number):
+                break
+        for number, opening in list(self._opening.items())[:RESTORES_AT_ONCE]:
             if not opening.restore.step(RESTORE_SLICE_S):
                 continue
             try:
                 partition = self._go_live(consumer, number, opening)
             except KafkaException as error:
                 self._patience.waits(number, error)
-                continue
+                break
             opening.restore.close()
             del self._opening[number]
             self._patience.is_answered(number)
@@ -140,19 +145,18 @@ class Assignment:
                 extra={"stage": self._ground.stage, "partitions": sorted(self.live)},
             )
 
-    def _open(self, consumer: Consumer, number: int) -> None:
+    def _open(self, consumer: Consumer, number: int) -> bool:
+        """Begin a partition's restore; whether the broker could say what that needs."""
         try:
             # Committed offsets first, and stable: a transaction that is still open may move them.
-            committed = consumer.committed(
-                [TopicPartition(self._ground.input, number)], timeout=ASK_DEADLINE_S
-            )[0]
+            committed = _committed(consumer, TopicPartition(self._ground.input, number))
             end = changelog_end(self._admin, self._ground, number)
         except KafkaException as error:
             self._patience.waits(number, error)
-            return
+            return False
         self._patience.is_answered(number)
         epoch = self._new.pop(number)
-        store, meta = store_of(self._ground, number, cache=self._cache)
+        store, meta = store_of(self._ground, number, end=end, cache=self._cache)
         place = TopicPartition(self._ground.changelog, number, end)
         self._opening[number] = Opening(
             epoch=epoch,
@@ -161,6 +165,7 @@ class Assignment:
             store=store,
             restore=Restore(self._settings, store, place=place, meta=meta),
         )
+        return True
 
     def _go_live(self, consumer: Consumer, number: int, opening: Opening) -> Partition:
         place = TopicPartition(self._ground.input, number)
@@ -191,6 +196,14 @@ class Assignment:
             replay=begin.replay,
             next_changelog=opening.restore.next_changelog,
         )
+
+
+def _committed(consumer: Consumer, place: TopicPartition) -> TopicPartition:
+    """The group's offset there, with its metadata. Raises KafkaException."""
+    (found,) = consumer.committed([place], timeout=ASK_DEADLINE_S)
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return found
 
 
 def _recreated(ground: Ground) -> str:

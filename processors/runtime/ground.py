@@ -14,7 +14,7 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, Top
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from processors.runtime.clock import wall_ms
-from processors.runtime.rows import FORMAT, StoreMeta
+from processors.runtime.rows import FORMAT, META_KEY, StoreMeta
 from processors.runtime.store import Store, StoreCache, empty_store, open_store
 from schemas.errors import ClusterMismatch, Transient
 from schemas.settings import Settings
@@ -80,18 +80,21 @@ def changelog_end(client: AdminClient, ground: Ground, number: int) -> int:
     return end
 
 
-def store_of(ground: Ground, number: int, *, cache: StoreCache) -> tuple[Store, StoreMeta]:
+def store_of(
+    ground: Ground, number: int, *, end: int, cache: StoreCache
+) -> tuple[Store, StoreMeta]:
     """The partition's store and where it stands; emptied when it cannot be built upon.
 
-    Raises ClusterMismatch for a store of another cluster.
+    `end` is one past the changelog's last record. Raises ClusterMismatch for a store that was built
+    on another cluster or another topic: it may be the only copy, so a person decides.
     """
     path = ground.state_dir / str(number)
     store, damage = open_store(path, cache)
     meta = store.meta()
-    reason = damage or _why_rebuild(meta, ground.changelog_id)
-    if meta is not None and meta.cluster_id != ground.cluster_id:
+    if meta is not None and (stranger := _why_refuse(path, meta, ground)):
         store.close()
-        raise ClusterMismatch([_other_cluster(path, meta.cluster_id)])
+        raise ClusterMismatch([stranger])
+    reason = damage or _why_rebuild(store, meta, end=end)
     if reason is not None and damage is None:
         store.close()
         empty_store(path)
@@ -113,20 +116,29 @@ def _describe(client: AdminClient, names: list[str]) -> dict[str, str]:
     return {name: str(future.result().topic_id) for name, future in answers.items()}
 
 
-def _other_cluster(path: Path, cluster_id: str) -> str:
-    return (
-        f"store {path} belongs to cluster {cluster_id}, which is not this one; point "
-        "ONEREPLY_DATA_DIR elsewhere, or remove the store if its cluster is gone"
-    )
+def _why_refuse(path: Path, meta: StoreMeta, ground: Ground) -> str | None:
+    if meta.cluster_id != ground.cluster_id:
+        return (
+            f"store {path} belongs to cluster {meta.cluster_id}, which is not this one; point "
+            "ONEREPLY_DATA_DIR elsewhere, or remove the store if its cluster is gone"
+        )
+    if meta.changelog_id != ground.changelog_id:
+        return (
+            f"{ground.changelog} was recreated, and store {path} was built on the topic that it "
+            "was before; bring that topic back, or remove the store to begin anew: what it knows "
+            "is then forgotten, and events that come again count as new"
+        )
+    return None
 
 
-def _why_rebuild(meta: StoreMeta | None, changelog_id: str) -> str | None:
+def _why_rebuild(store: Store, meta: StoreMeta | None, *, end: int) -> str | None:
     if meta is None:
-        return None
+        is_empty = next(iter(store.scan(b"", META_KEY)), None) is None
+        return None if is_empty else "it does not say where it stands"
     if meta.format != FORMAT:
         return f"format {meta.format}, this is {FORMAT}"
-    if meta.changelog_id != changelog_id:
-        return "its changelog was recreated"
+    if meta.next_changelog > end:
+        return f"it stands at {meta.next_changelog}, and its changelog ends at {end}"
     kept_ms = TOPICS[Topic.DEDUPE_STATE].delete_retention_ms or 0
     if wall_ms() - meta.live_at_ms > kept_ms // 2:
         return "away for longer than half of what its changelog keeps deletions"

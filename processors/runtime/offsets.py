@@ -47,6 +47,8 @@ def start_of(asked: Asked, position: PositionRow) -> Start:
     stage, partition, offset and time.
     """
     is_usable = asked.committed >= asked.start and asked.committed <= asked.end
+    if position.offset < 0 and is_usable and asked.committed > asked.start:
+        raise OffsetGone(_stateless(asked))
     if not is_usable:
         return Start(next_offset=_after_position(asked, position), replay=None)
     if asked.committed > position.offset:
@@ -68,3 +70,14 @@ def _after_position(asked: Asked, position: PositionRow) -> int:
             f"{asked.stage} --to earliest --partition {asked.partition} --execute`"
         )
     return position.offset + 1
+
+
+def _stateless(asked: Asked) -> str:
+    """Every transaction writes the position, so state is missing where there is an offset alone."""
+    return (
+        f"{asked.stage} partition {asked.partition}: offset {asked.committed} is committed, and "
+        "its changelog and its store are empty: what was known of the records before it is gone. "
+        "Bring the changelog topic back. To begin anew, with records that are read again counting "
+        f"as new: `onereply rewind {asked.stage} --to earliest --partition {asked.partition} "
+        "--execute`"
+    )

@@ -22,6 +22,8 @@ from schemas.settings import Settings
 LOG = logging.getLogger("processors.restore")
 
 SLICE_RECORDS: Final = 5_000
+# Enough for some slices of small rows; several restores run at once.
+BUFFER_KB: Final = 8 * 1024
 PROGRESS_EVERY_S: Final = 5.0
 
 
@@ -55,17 +57,17 @@ class Restore:
             moved_s=now,
             told_s=now,
         )
+        self._settings = settings
         self._consumer: Consumer | None = None
-        if meta.next_changelog < place.offset:
-            self._consumer = self._open(settings)
 
-    def _open(self, settings: Settings) -> Consumer:
+    def _open(self) -> Consumer:
         options: dict[str, Any] = consumer_config(
-            settings, group=f"{self._place.topic}-restore"
+            self._settings, group=f"{self._place.topic}-restore"
         ) | {
             "enable.partition.eof": True,
             # Compaction may have removed the row at which the store stands: the next one will do.
             "auto.offset.reset": "earliest",
+            "queued.max.messages.kbytes": BUFFER_KB,
             "logger": LOG,
         }
         consumer = Consumer(options)
@@ -84,8 +86,11 @@ class Restore:
 
         Raises Transient when nothing was heard for `recovery_silence`.
         """
-        if self._consumer is None:
+        if self._progress.next_offset >= self._progress.end:
             return True
+        if self._consumer is None:
+            self._consumer = self._open()
+            self._progress.started_s = self._progress.moved_s = boot_s()
         messages = self._consumer.consume(SLICE_RECORDS, wait_s)
         rows = [row for message in messages if (row := self._row(message)) is not None]
         if messages:

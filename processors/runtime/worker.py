@@ -90,9 +90,11 @@ class Worker:
             self._watchdog.close()
 
     def _round(self) -> None:
+        # Taken before the poll: a member that loses its group after the poll would else be given
+        # metadata without a generation, which Kafka takes for valid in a group that is empty.
+        metadata = self._consumer.consumer_group_metadata()
         messages = self._poll()
         self._assignment.advance(self._consumer, self._on_live)
-        metadata = self._consumer.consumer_group_metadata()
         self._steps.reached(Step.POLLED)
         arrived = self._effects.take(MOST_RESULTS)
         given = self._reading.given(messages, arrived)

@@ -75,3 +75,9 @@ def test_missing_records_stop_the_stage(said: Asked, known: int) -> None:
     """What retention removed unread is for a person to know."""
     with pytest.raises(OffsetGone, match="records in between are missing"):
         start_of(said, position(known))
+
+
+def test_offset_without_state_stops_the_stage() -> None:
+    """Going on would take everything that comes again for new, and answer it again."""
+    with pytest.raises(OffsetGone, match="what was known of the records before it is gone"):
+        start_of(asked(42), position(-1))
