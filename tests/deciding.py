@@ -21,18 +21,16 @@ from schemas.commands import (
 from schemas.directory import Account, Directory, Inbox
 from schemas.events import Kind, OrderedEvent, Position, ThreadEvent, Verdicts
 from schemas.keys import (
-    EventId,
-    EventKey,
     InboxId,
     MessageId,
     ReplyKey,
-    SourceName,
     ThreadKey,
     reply_key,
 )
 from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.turns import NOW_MS, Desk
+from tests.thread_events import a_thread_event
+from tests.turns import Desk, told
 
 HOUR_MS = 3600 * 1000
 DAY_MS = 24 * HOUR_MS
@@ -54,47 +52,27 @@ def a_directory(route: str = "send", **inboxes: Inbox) -> Directory:
     )
 
 
-def a_mail(name: str = "m", *, at_ms: int = 0, **changes: Any) -> ThreadEvent:
+def a_mail(name: str = "m", **changes: Any) -> ThreadEvent:
     """A person's question, sent `at_ms` after NOW_MS."""
-    event = ThreadEvent(
-        kind=Kind.RECEIVED,
-        event_key=EventKey(f"src/evt-{name}"),
-        event_id=EventId(f"evt-{name}"),
-        source=SourceName("src"),
-        provider="agentmail",
-        workspace="acme",
-        inbox_id=INBOX,
-        occurred_at_ns=(NOW_MS + at_ms) * 1_000_000,
-        received_at_ms=NOW_MS + at_ms,
-        thread_key=ThreadKey("t"),
-        message_id=MessageId(f"{name}@mail.customer.example"),
-        provider_message_id=f"<{name}@mail.customer.example>",
-        sender=JANE,
-        recipient=INBOX,
-        to=(INBOX,),
-        subject="Question",
-        text="Hello",
-        signals={},
-        labels=("received", "unread"),
-    )
-    return msgspec.structs.replace(event, **changes)
+    words: dict[str, Any] = {
+        "thread_key": ThreadKey("t"),
+        "message_id": MessageId(f"{name}@mail.customer.example"),
+        "provider_message_id": f"<{name}@mail.customer.example>",
+        "sender": JANE,
+        "recipient": INBOX,
+        "to": (INBOX,),
+        "subject": "Question",
+        "text": "Hello",
+        "signals": {},
+        "labels": ("received", "unread"),
+    }
+    return a_thread_event(f"evt-{name}", **{"inbox_id": INBOX} | words | changes)
 
 
-def a_fact(kind: str, name: str = "r", *, at_ms: int = 0, **changes: Any) -> ThreadEvent:
+def a_fact(kind: str, name: str = "r", **changes: Any) -> ThreadEvent:
     """A fact about the message of ours with this name."""
-    event = ThreadEvent(
-        kind=kind,
-        event_key=EventKey(f"src/{kind}-{name}"),
-        event_id=EventId(f"{kind}-{name}"),
-        source=SourceName("src"),
-        provider="agentmail",
-        workspace="acme",
-        inbox_id=INBOX,
-        occurred_at_ns=(NOW_MS + at_ms) * 1_000_000,
-        received_at_ms=NOW_MS + at_ms,
-        message_id=MessageId(f"{name}@inbox.example"),
-    )
-    return msgspec.structs.replace(event, **changes)
+    words: dict[str, Any] = {"inbox_id": INBOX, "message_id": MessageId(f"{name}@inbox.example")}
+    return a_thread_event(f"{kind}-{name}", **{"kind": kind} | words | changes)
 
 
 def a_reply_sent(to: str = "m", name: str = "r", **changes: Any) -> ThreadEvent:
@@ -151,11 +129,7 @@ class Deciding:
 
     def wait(self, ms: int) -> None:
         """Let time pass; each timer rings when it is due."""
-        until_ms = self.desk.now_ms + ms
-        while waiting := [each for each in self.desk.timers.waiting if each.due_ms <= until_ms]:
-            self.desk.now_ms = max(self.desk.now_ms, min(each.due_ms for each in waiting))
-            self.ring()
-        self.desk.now_ms = until_ms
+        self.desk.wait(ms, self.ring)
 
     def ring(self) -> None:
         """Ring the timers that are due, once."""
@@ -176,17 +150,17 @@ class Deciding:
 
 def decisions(outputs: list[Output]) -> list[Decision]:
     """The records on `decisions` among these."""
-    return [DECISION.decode(each.value) for each in outputs if each.topic is Topic.DECISIONS]
+    return told(outputs, Topic.DECISIONS, DECISION)
 
 
 def audits(outputs: list[Output]) -> list[AuditEntry]:
     """The records on `audit` among these."""
-    return [AUDIT_ENTRY.decode(each.value) for each in outputs if each.topic is Topic.AUDIT]
+    return told(outputs, Topic.AUDIT, AUDIT_ENTRY)
 
 
 def orders(outputs: list[Output]) -> list[AnyCommand]:
     """The records on `reply-commands` among these."""
-    return [COMMAND.decode(each.value) for each in outputs if each.topic is Topic.REPLY_COMMANDS]
+    return told(outputs, Topic.REPLY_COMMANDS, COMMAND)
 
 
 def asks(outputs: list[Output]) -> list[AskReply]:
@@ -199,6 +173,6 @@ def withdrawn(outputs: list[Output]) -> list[Withdraw]:
     return [each for each in orders(outputs) if isinstance(each, Withdraw)]
 
 
-def told(outputs: list[Output]) -> list[DeliveryFact]:
+def facts(outputs: list[Output]) -> list[DeliveryFact]:
     """The delivery facts told to SEND among these."""
     return [each for each in orders(outputs) if isinstance(each, DeliveryFact)]

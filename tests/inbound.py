@@ -13,7 +13,7 @@ from schemas.headers import PROVIDER, RECEIVED_AT
 from schemas.keys import EventId, EventKey, SourceName
 from schemas.topics import Topic
 from tests.payloads import a_mail_body
-from tests.turns import NOW_MS, Desk
+from tests.turns import NOW_MS, Desk, told
 
 HORIZON_MS = 7 * 24 * 3600 * 1000
 DIRECTORY = parse_directory("""
@@ -95,13 +95,9 @@ def topics_of(outputs: list[Output]) -> list[str]:
 
 def events_in(outputs: list[Output]) -> list[ThreadEvent]:
     """The events that were passed on."""
-    return [
-        THREAD_EVENT.decode(each.value) for each in outputs if each.topic == Topic.THREAD_EVENTS
-    ]
+    return told(outputs, Topic.THREAD_EVENTS, THREAD_EVENT)
 
 
 def duplicates_in(outputs: list[Output]) -> list[Duplicate]:
     """What was said to be dropped."""
-    return [
-        DUPLICATE.decode(each.value) for each in outputs if each.topic == Topic.DUPLICATE_EVENTS
-    ]
+    return told(outputs, Topic.DUPLICATE_EVENTS, DUPLICATE)

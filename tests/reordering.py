@@ -1,8 +1,7 @@
 """REORDER at a desk: mails in, what came out, and time that passes."""
 
 from dataclasses import replace
-
-import msgspec
+from typing import Any
 
 from processors.core.reorder import on_record, on_timer
 from processors.core.reorder_rows import HELD, Held, Rules
@@ -17,9 +16,10 @@ from schemas.events import (
     ThreadEvent,
     Where,
 )
-from schemas.keys import EventId, EventKey, InboxId, MessageId, SourceName, ThreadKey
+from schemas.keys import EventId, EventKey, InboxId, MessageId, ThreadKey
 from schemas.topics import Topic
-from tests.turns import NOW_MS, Desk
+from tests.thread_events import a_thread_event
+from tests.turns import NOW_MS, Desk, told
 
 RULES = Rules(
     grace_ms=2_000,
@@ -35,58 +35,49 @@ INBOX = InboxId("help@inbox.example")
 ORIGIN = Where(topic="inbound-events", partition=3, offset=17)
 
 
-def a_mail(name: str = "m", *, at_ms: int = 0, **changes: object) -> ThreadEvent:
+def a_mail(name: str = "m", **changes: Any) -> ThreadEvent:
     """A mail of thread "t" that names no parent, sent `at_ms` after NOW_MS."""
-    event = ThreadEvent(
-        kind=Kind.RECEIVED,
-        event_key=EventKey(f"src/evt-{name}"),
-        event_id=EventId(f"evt-{name}"),
-        source=SourceName("src"),
-        provider="agentmail",
-        workspace="acme",
-        inbox_id=INBOX,
-        occurred_at_ns=(NOW_MS + at_ms) * 1_000_000,
-        received_at_ms=NOW_MS,
-        thread_key=ThreadKey("t"),
-        message_id=MessageId(name),
-        content_hash=f"hash of {name}",
-        origin=ORIGIN,
-    )
-    return msgspec.structs.replace(event, **changes)
+    words: dict[str, Any] = {
+        "inbox_id": INBOX,
+        "received_at_ms": NOW_MS,
+        "thread_key": ThreadKey("t"),
+        "message_id": MessageId(name),
+        "content_hash": f"hash of {name}",
+        "origin": ORIGIN,
+    }
+    return a_thread_event(f"evt-{name}", **words | changes)
 
 
-def an_opening(name: str = "root", **changes: object) -> ThreadEvent:
+def an_opening(name: str = "root", **changes: Any) -> ThreadEvent:
     """A mail of which the provider says that it began the thread."""
-    return a_mail(name, is_opening=True, **changes)  # type: ignore[arg-type]  # at_ms among them
+    return a_mail(name, is_opening=True, **changes)
 
 
-def an_answer(name: str, *parents: str, at_ms: int = 0, **changes: object) -> ThreadEvent:
+def an_answer(name: str, *parents: str, **changes: Any) -> ThreadEvent:
     """A mail that names its parents, the nearest first."""
     ids = tuple(MessageId(parent) for parent in parents)
-    return a_mail(name, at_ms=at_ms, parents=ids, **changes)
+    return a_mail(name, parents=ids, **changes)
 
 
-def an_announcement(name: str, *, at_ms: int = 0, **changes: object) -> ThreadEvent:
+def an_announcement(name: str, **changes: Any) -> ThreadEvent:
     """An event that says a mail came, without the mail."""
-    words: dict[str, object] = {
-        "kind": Kind.ANNOUNCED,
-        "event_key": EventKey(f"src/announced-{name}"),
-        "event_id": EventId(f"announced-{name}"),
-        "content_hash": None,
-    }
-    return a_mail(name, at_ms=at_ms, **(words | changes))
+    return a_mail(name, **_other_event(Kind.ANNOUNCED, f"announced-{name}") | changes)
 
 
-def a_fact(kind: str, name: str | None = None, *, at_ms: int = 0, **changes: object) -> ThreadEvent:
+def a_fact(kind: str, name: str | None = None, **changes: Any) -> ThreadEvent:
     """A fact about the message of this name, or about none."""
-    words: dict[str, object] = {
+    message_id = None if name is None else MessageId(name)
+    words = _other_event(kind, f"{kind}-{name}") | {"message_id": message_id}
+    return a_mail(name or "none", **words | changes)
+
+
+def _other_event(kind: str, event_id: str) -> dict[str, Any]:
+    return {
         "kind": kind,
-        "event_key": EventKey(f"src/{kind}-{name}"),
-        "event_id": EventId(f"{kind}-{name}"),
-        "message_id": None if name is None else MessageId(name),
+        "event_key": EventKey(f"src/{event_id}"),
+        "event_id": EventId(event_id),
         "content_hash": None,
     }
-    return a_mail(name or "none", at_ms=at_ms, **(words | changes))
 
 
 class Reordering:
@@ -113,12 +104,8 @@ class Reordering:
 
     def wait(self, ms: int) -> list[str]:
         """Let time pass; each timer rings when it is due. Returns the names of what came out."""
-        before, until_ms = len(self.outputs), self.desk.now_ms + ms
-        while waiting := [each for each in self.desk.timers.waiting if each.due_ms <= until_ms]:
-            # A rule that set a timer into the past would otherwise turn time back.
-            self.desk.now_ms = max(self.desk.now_ms, min(each.due_ms for each in waiting))
-            self.ring()
-        self.desk.now_ms = until_ms
+        before = len(self.outputs)
+        self.desk.wait(ms, self.ring)
         return names(self.outputs[before:])
 
     def ring(self) -> None:
@@ -145,11 +132,7 @@ class Reordering:
     @property
     def duplicates(self) -> list[Duplicate]:
         """All that came out on `duplicate-events`."""
-        return [
-            DUPLICATE.decode(each.value)
-            for each in self.outputs
-            if each.topic is Topic.DUPLICATE_EVENTS
-        ]
+        return told(self.outputs, Topic.DUPLICATE_EVENTS, DUPLICATE)
 
     @property
     def held(self) -> list[Held]:
@@ -159,9 +142,7 @@ class Reordering:
 
 def ordered(outputs: list[Output]) -> list[OrderedEvent]:
     """The records on `ordered-events` among these."""
-    return [
-        ORDERED_EVENT.decode(each.value) for each in outputs if each.topic is Topic.ORDERED_EVENTS
-    ]
+    return told(outputs, Topic.ORDERED_EVENTS, ORDERED_EVENT)
 
 
 def names(outputs: list[Output]) -> list[str]:

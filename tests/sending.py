@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -25,11 +25,12 @@ from schemas.commands import (
     SettleReply,
     WriteRequest,
 )
-from schemas.events import Kind, Position, ThreadEvent
-from schemas.keys import EventId, EventKey, InboxId, MessageId, ReplyKey, SourceName, ThreadKey
+from schemas.events import Position
+from schemas.keys import InboxId, MessageId, ReplyKey, ThreadKey
 from schemas.keys import reply_key as reply_key_of
 from schemas.topics import Topic
-from tests.turns import NOW_MS, Desk
+from tests.thread_events import a_thread_event
+from tests.turns import NOW_MS, Desk, RecordT, told
 
 INBOX = InboxId("support@inbox.example")
 SECOND_MS = 1_000
@@ -47,8 +48,6 @@ POLICY = Policy(
 SENT = Answer(status=200, message_id="<r1@inbox.example>", thread_id="thd_1")
 SERVER_ERROR = Answer(status=503)
 
-RecordT = TypeVar("RecordT")
-
 
 def key_of(name: str) -> ReplyKey:
     """The reply key of the message `<name@customer.example>`."""
@@ -61,16 +60,10 @@ def an_ask(name: str = "m1", **differences: Any) -> AskReply:
     thread, nth = given.pop("thread"), given.pop("nth")
     message_id = MessageId(f"{name}@customer.example")
     position = Position(occurred_at_ns=NOW_MS * 1_000_000 + nth, tie=message_id)
-    event = ThreadEvent(
-        kind=Kind.RECEIVED,
-        event_key=EventKey(f"mail/evt_{name}"),
-        event_id=EventId(f"evt_{name}"),
-        source=SourceName("mail"),
-        provider="agentmail",
-        workspace="acme",
+    event = a_thread_event(
+        f"evt_{name}",
         inbox_id=INBOX,
         occurred_at_ns=position.occurred_at_ns,
-        received_at_ms=NOW_MS,
         thread_key=ThreadKey(thread),
         message_id=message_id,
         provider_message_id=f"<{message_id}>",
@@ -132,19 +125,13 @@ class Sender:
 
     def wait(self, ms: int) -> None:
         """Let time pass; timers fire as they come due, each at its time."""
-        until_ms = self.desk.now_ms + ms
-        while (due := self._next_due(until_ms)) is not None:
-            self.desk.now_ms = max(self.desk.now_ms, due)
-            self.fire()
-        self.desk.now_ms = until_ms
+        self.desk.wait(ms, self.fire)
 
     def wait_for_call(self, most_ms: int = 2 * HOUR_MS) -> Effect:
         """Let time pass until a call is under way."""
         until_ms = self.desk.now_ms + most_ms
         while not self.calls:
-            due = self._next_due(until_ms)
-            assert due is not None, "no call in time"
-            self.desk.now_ms = max(self.desk.now_ms, due)
+            assert self.desk.move_to_due(until_ms), "no call in time"
             self.fire()
         return self.calls[0]
 
@@ -224,7 +211,7 @@ class Sender:
 
     def told(self, topic: Topic, kind: Codec[RecordT]) -> list[RecordT]:
         """What was written to a topic so far, oldest first."""
-        return [kind.decode(each.value) for each in self.outputs if each.topic == topic]
+        return told(self.outputs, topic, kind)
 
     def receipts(self, name: str = "m1") -> list[Receipt]:
         """The receipts of one reply."""
@@ -233,16 +220,11 @@ class Sender:
 
     def requests(self, since: int = 0) -> list[WriteRequest]:
         """What WRITE was asked, apart from the first `since` records of any kind."""
-        told = [each for each in self.outputs[since:] if each.topic == Topic.WRITER_REQUESTS]
-        return [WRITE_REQUEST.decode(each.value) for each in told]
+        return told(self.outputs[since:], Topic.WRITER_REQUESTS, WRITE_REQUEST)
 
     def dead_letters(self) -> list[Output]:
         """What was set aside."""
         return [each for each in self.outputs if each.topic == Topic.DEAD_LETTERS]
-
-    def _next_due(self, until_ms: int) -> int | None:
-        due = min((timer.due_ms for timer in self.desk.timers.waiting), default=until_ms + 1)
-        return due if due <= until_ms else None
 
     def _take(self, outputs: Sequence[Output], effects: Sequence[Effect]) -> None:
         self.outputs += outputs

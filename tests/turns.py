@@ -1,10 +1,16 @@
 """A Turn over a dict, for tests of the core: the same overlay rules, no broker, no disk."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
-from processors.core.turn import Record, Timer, Turn
+from processors.core.turn import Output, Record, Timer, Turn
+from schemas.codec import Codec
+from schemas.topics import Topic
 
 NOW_MS = 1_767_607_200_000  # 2026-01-05T10:00:00Z
+
+
+RecordT = TypeVar("RecordT")
 
 
 class DictState:
@@ -69,3 +75,24 @@ class Desk:
         """The next record of the partition, at the desk's time."""
         self.offset += 1
         return Record("topic", 0, self.offset, key.encode(), value, (), self.now_ms, mark)
+
+    def wait(self, ms: int, ring: Callable[[], None]) -> None:
+        """Let time pass; whenever timers come due, ring them at that time."""
+        until_ms = self.now_ms + ms
+        while self.move_to_due(until_ms):
+            ring()
+        self.now_ms = until_ms
+
+    def move_to_due(self, until_ms: int) -> bool:
+        """Move the clock to the next timer that is due by then; whether there is one."""
+        due_ms = min((timer.due_ms for timer in self.timers.waiting), default=until_ms + 1)
+        if due_ms > until_ms:
+            return False
+        # A rule that set a timer into the past would otherwise turn time back.
+        self.now_ms = max(self.now_ms, due_ms)
+        return True
+
+
+def told(outputs: Iterable[Output], topic: Topic, kind: Codec[RecordT]) -> list[RecordT]:
+    """The records among these outputs that went to this topic, in their order."""
+    return [kind.decode(each.value) for each in outputs if each.topic == topic]

@@ -6,32 +6,26 @@ from processors.core.turn import Record
 from schemas.codec import to_json
 from schemas.commands import Said, WriteRequest
 from schemas.events import Position, ThreadEvent
-from schemas.keys import EventId, EventKey, InboxId, MessageId, ReplyKey, SourceName, ThreadKey
+from schemas.keys import InboxId, MessageId, ReplyKey, ThreadKey
 from schemas.topics import Topic
+from tests.thread_events import a_thread_event
+from tests.turns import NOW_MS
 
 INBOX = InboxId("desk@example.com")
 SECOND = 1_000_000_000
-T0 = 1_767_607_200 * SECOND  # 2026-01-05T10:00:00Z
+T0 = NOW_MS * 1_000_000
 
 
 def an_event(**differences: Any) -> ThreadEvent:
     """The mail that is to be answered."""
     fields: dict[str, Any] = {
-        "kind": "message.received",
-        "event_key": EventKey("agentmail/evt_1"),
-        "event_id": EventId("evt_1"),
-        "source": SourceName("agentmail"),
-        "provider": "agentmail",
-        "workspace": "example",
         "inbox_id": INBOX,
-        "occurred_at_ns": T0,
-        "received_at_ms": T0 // 1_000_000,
         "message_id": MessageId("m1@example.net"),
         "sender": "ann@example.net",
         "subject": "Opening hours",
         "text": "When do you open?",
     }
-    return ThreadEvent(**fields | differences)
+    return a_thread_event("evt_1", **fields | differences)
 
 
 def a_request(**differences: Any) -> WriteRequest:

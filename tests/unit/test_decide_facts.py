@@ -14,10 +14,10 @@ from tests.deciding import (
     a_mail,
     a_reply_sent,
     asks,
+    facts,
     key_of,
     ordered,
     orders,
-    told,
     withdrawn,
 )
 from tests.turns import NOW_MS
@@ -117,7 +117,7 @@ def test_later_news_of_a_sent_mail_does_not_hide_whose_reply_it_was() -> None:
 
     outputs = deciding.give(a_fact(Kind.DELIVERED))
 
-    assert [each.reply_key for each in told(outputs)] == [key_of("m")]
+    assert [each.reply_key for each in facts(outputs)] == [key_of("m")]
 
 
 def test_own_id_is_taken_from_the_providers_spelling() -> None:
@@ -145,7 +145,7 @@ def test_delivery_fact_is_told_under_the_reply_that_it_is_about(kind: str) -> No
 
     outputs = deciding.give(a_fact(kind, at_ms=5000))
 
-    assert told(outputs) == [
+    assert facts(outputs) == [
         DeliveryFact(
             reply_key=key_of("m"),
             inbox_id=INBOX,
@@ -160,7 +160,7 @@ def test_delivery_fact_that_names_its_reply_needs_no_id() -> None:
     """A provider that hands our key back makes the join itself."""
     outputs = Deciding().give(a_fact(Kind.DELIVERED, message_id=None, reply_key=key_of("m")))
 
-    assert [each.reply_key for each in told(outputs)] == [key_of("m")]
+    assert [each.reply_key for each in facts(outputs)] == [key_of("m")]
 
 
 def test_delivery_fact_about_nothing_known_is_told_to_nobody() -> None:
@@ -180,8 +180,8 @@ def test_delivery_fact_that_comes_before_the_reply_waits_for_it() -> None:
 
     outputs = deciding.give(a_reply_sent())
 
-    assert told(early) == []
-    assert [(each.reply_key, each.kind) for each in told(outputs)] == [
+    assert facts(early) == []
+    assert [(each.reply_key, each.kind) for each in facts(outputs)] == [
         (key_of("m"), Kind.DELIVERED)
     ]
     assert list(deciding.desk.turn().rows(EARLY)) == []
