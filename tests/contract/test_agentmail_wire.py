@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import struct
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -171,106 +170,6 @@ def test_nothing_runs_between_the_guard_and_the_first_byte() -> None:
     assert found == [ACCEPTED]
     assert came[0].startswith(b"POST /v0/")
     assert came[0].endswith(a_post().request.body)
-
-
-@pytest.mark.parametrize("linger", [1, 0], ids=["reset", "closed"])
-def test_post_is_not_repeated_when_its_kept_connection_goes(linger: int) -> None:
-    """The provider closes while we write: whether it read us is not known."""
-    lingering = struct.pack("ii", linger, 0)
-
-    async def made(server: socket.socket) -> tuple[list[Answer], bytes]:
-        loop = asyncio.get_running_loop()
-        seen = bytearray()
-        connections: list[socket.socket] = []
-
-        asked: list[None] = []
-
-        def guard() -> None:
-            asked.append(None)
-            # Twice for each post: the last time, the second one is about to be written.
-            if len(asked) == 4:
-                connections[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, lingering)
-                connections[0].close()
-
-        async def serve() -> None:
-            connection, _ = await loop.sock_accept(server)
-            connections.append(connection)
-            while a_post().request.body not in seen:
-                seen.extend(await loop.sock_recv(connection, 65536))
-            await loop.sock_sendall(connection, response())
-
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        async with calling(url) as client, asyncio.timeout(DEADLINE_S):
-            serving = asyncio.create_task(serve())
-            first = await client.post(a_post(), guard=guard, timeout_s=DEADLINE_S)
-            await serving
-            second = await client.post(a_post(), guard=guard, timeout_s=DEADLINE_S)
-        return [first, second], bytes(seen)
-
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        server.settimeout(0)
-        answers, seen = asyncio.run(made(server))
-        with pytest.raises(BlockingIOError):
-            server.accept()
-
-    assert answers == [ACCEPTED, Answer(failure=Failure.CONNECTION)]
-    assert seen.count(b"POST ") == 1
-
-
-def test_post_after_the_provider_closed_takes_a_new_connection() -> None:
-    """A connection that is known to be closed is not written to."""
-
-    async def made() -> tuple[list[Answer], Wire]:
-        async with (
-            listening(saying_and_closing(response())) as wire,
-            calling(wire.url) as client,
-        ):
-            answers = []
-            for _ in range(2):
-                answers.append(await client.post(a_post(), guard=open_gate, timeout_s=DEADLINE_S))
-                await asyncio.wait_for(wire.ended.wait(), DEADLINE_S)
-                wire.ended.clear()
-        return answers, wire
-
-    answers, wire = asyncio.run(made())
-
-    assert (answers, len(wire.requests)) == ([ACCEPTED, ACCEPTED], 2)
-
-
-def test_connection_that_was_just_closed_is_not_written_to() -> None:
-    """The loop has not heard of it yet when the call begins, and hears of it first."""
-
-    async def made(server: socket.socket) -> list[Answer]:
-        loop = asyncio.get_running_loop()
-        connections: list[socket.socket] = []
-        asked: list[None] = []
-
-        async def serve() -> None:
-            for _ in range(2):
-                connection, _ = await loop.sock_accept(server)
-                connections.append(connection)
-                assert b"POST " in await loop.sock_recv(connection, 65536)
-                await loop.sock_sendall(connection, response())
-
-        def guard() -> None:
-            asked.append(None)
-            # Twice for each post: this is the beginning of the second.
-            if len(asked) == 3:
-                connections[0].close()
-
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        async with calling(url) as client, asyncio.timeout(DEADLINE_S):
-            serving = asyncio.create_task(serve())
-            answers = [
-                await client.post(a_post(), guard=guard, timeout_s=DEADLINE_S) for _ in range(2)
-            ]
-            await serving
-            connections[1].close()
-        return answers
-
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        server.settimeout(0)
-        assert asyncio.run(made(server)) == [ACCEPTED, ACCEPTED]
 
 
 def test_call_that_met_a_broken_connection_is_made_once() -> None:
