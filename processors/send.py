@@ -68,11 +68,15 @@ SWITCHES_WAIT_S: Final = 2.0
 
 
 class Withheld(Exception):
-    """The call was kept from starting; `outcome` says by what."""
+    """The call was kept from starting; `outcome` says by what.
 
-    def __init__(self, outcome: Outcome) -> None:
+    `is_known` is false where no switch is known to be off: nothing is known just now.
+    """
+
+    def __init__(self, outcome: Outcome, *, is_known: bool = True) -> None:
         super().__init__("no byte was written")
         self.outcome = outcome
+        self.is_known = is_known
 
 
 def build(settings: Settings, directory: Directory) -> Stage:
@@ -128,14 +132,22 @@ class Caller:
             return unusable if isinstance(call, PostCall) else Looked(answer=unusable)
         if isinstance(call, LookCall):
             return await client.look_up(call, timeout_s=self._left_s(lease))
-        if not self._switches.is_valid:
-            wait_s = min(SWITCHES_WAIT_S, lease.seconds_left())
-            await asyncio.to_thread(self._switches.wait_valid, wait_s)
+        return await self._post(client, call, lease)
+
+    async def _post(self, client: Client, call: PostCall, lease: Lease) -> Outcome:
+        """Post once. A view of the switches that lapses for a moment is waited for again."""
         guard = partial(_guard, call, lease, switches=self._switches)
-        try:
-            return await client.post(call, guard=guard, timeout_s=self._left_s(lease))
-        except Withheld as error:
-            return error.outcome
+        clock = asyncio.get_running_loop().time
+        wait_until_s = clock() + SWITCHES_WAIT_S
+        while True:
+            if not self._switches.is_valid:
+                wait_s = min(wait_until_s - clock(), lease.seconds_left())
+                await asyncio.to_thread(self._switches.wait_valid, wait_s)
+            try:
+                return await client.post(call, guard=guard, timeout_s=self._left_s(lease))
+            except Withheld as error:
+                if error.is_known or clock() >= wait_until_s or not lease.is_alive():
+                    return error.outcome
 
     async def close(self) -> None:
         """Close the clients."""
@@ -150,5 +162,6 @@ def _guard(call: PostCall, lease: Lease, *, switches: Switches) -> None:
     """Return only while the request may be written: inside the lease, with every switch on."""
     if not lease.is_alive():
         raise Withheld(Answer(failure=Failure.UNWRITTEN))
+    is_known = switches.is_valid
     if (off := switches.off_switch(call.switches)) is not None:
-        raise Withheld(Stopped(switch=off))
+        raise Withheld(Stopped(switch=off), is_known=is_known)

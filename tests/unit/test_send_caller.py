@@ -1,6 +1,7 @@
 """S2 in the shell: what keeps a call from starting, and what comes back when it does."""
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,10 +46,12 @@ class HandSwitches:
     off: str | None = None
     is_valid: bool = True
     becomes_valid: bool = True
+    lapses: int = 0
 
     def wait_valid(self, timeout_s: float) -> None:
         """They become known, or not."""
-        assert timeout_s > 0
+        if not self.becomes_valid:
+            threading.Event().wait(timeout_s)
         self.is_valid = self.becomes_valid
 
     def off_switch(self, names: tuple[str, ...]) -> str | None:
@@ -62,6 +65,7 @@ class HandClient:
 
     lease: HandLease = field(default_factory=HandLease)
     connecting_s: float = 0.0
+    switches: HandSwitches | None = None
     posted: list[PostCall] = field(default_factory=list)
     timeouts_s: list[float] = field(default_factory=list)
     closed: int = 0
@@ -70,6 +74,9 @@ class HandClient:
         """Post, unless the guard keeps it back."""
         self.timeouts_s.append(timeout_s)
         self.lease.left_s -= self.connecting_s
+        if self.switches and self.switches.lapses:
+            self.switches.lapses -= 1
+            self.switches.is_valid = False
         guard()
         self.posted.append(call)
         return SENT
@@ -136,8 +143,21 @@ def test_first_call_waits_until_the_switches_are_known() -> None:
     assert outcome == SENT
 
 
-def test_call_does_not_start_while_the_switches_are_unknown() -> None:
+def test_switches_that_lapse_while_connecting_are_waited_for() -> None:
+    """A slow answer of the broker is no stop, and must not hold the account's other replies."""
+    switches = HandSwitches(lapses=2)
+    client = HandClient(switches=switches)
+
+    outcome = perform(a_post(), client, switches=switches)
+
+    assert (outcome, len(client.posted)) == (SENT, 1)
+
+
+def test_call_does_not_start_while_the_switches_are_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Not knowing is not on."""
+    monkeypatch.setattr("processors.send.SWITCHES_WAIT_S", 0.02)
     client = HandClient()
     unknown = HandSwitches(is_valid=False, becomes_valid=False)
 
