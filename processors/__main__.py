@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from processors.runtime.failures import Fenced
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
 from processors.runtime.steps import steps_from
-from processors.runtime.transactions import Fenced
 from processors.runtime.worker import Worker
 from schemas.directory import Directory, parse_directory
 from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transient

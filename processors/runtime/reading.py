@@ -15,9 +15,9 @@ from processors.runtime.assignment import Assignment
 from processors.runtime.batch import Given
 from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Arrived
+from processors.runtime.failures import Fenced
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
-from processors.runtime.transactions import Fenced
 from schemas.errors import Transient
 from schemas.headers import REPLAY, header
 

@@ -2,20 +2,22 @@
 
 Owns: the producer, the order of its calls, and what each of its errors means for the batch.
 May not: keep a batch: after Aborted the caller goes back to what was committed.
+
+An error of produce() leaves the transaction open: it is aborted, whatever the error says of itself.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from processors.core.turn import Output
 from processors.runtime.clock import boot_s
+from processors.runtime.failures import Aborted, end_after
 from processors.runtime.steps import Step, Steps
 from schemas.cluster import transactional_config
-from schemas.errors import OneReplyError, Transient
 from schemas.headers import REPLAY
 from schemas.settings import Settings
 
@@ -26,14 +28,8 @@ ABORT_DEADLINE_S: Final = 10.0
 # A call that has no time left is made all the same, to learn what it has come to.
 SHORTEST_CALL_S: Final = 0.1
 INIT_DEADLINE_S: Final = 60.0
-
-
-class Aborted(OneReplyError):
-    """The transaction was rolled back; the batch is to be read again from what was committed."""
-
-
-class Fenced(OneReplyError):
-    """Another process took this worker's name, or the broker does not let it write. Stop."""
+# What produce() says once the transaction has failed: that it has, and not of what.
+NOT_ITS_OWN: Final = frozenset({KafkaError._STATE, KafkaError._FATAL})  # noqa: SLF001  # the library's public constants have these names
 
 
 class ChangelogRow(NamedTuple):
@@ -94,21 +90,19 @@ class Transactions:
         try:
             self._producer.init_transactions(INIT_DEADLINE_S)
         except KafkaException as error:
-            kafka_error = error.args[0]
-            if kafka_error.retriable() or kafka_error.code() == KafkaError._TIMED_OUT:  # noqa: SLF001  # the library's public constant has this name
-                raise Transient(f"broker does not answer: {kafka_error}") from error
-            raise Fenced(f"transactions cannot start: {kafka_error}") from error
+            raise end_after(error.args[0]) from error
 
     def commit(self, batch: Batch) -> Acks:
         """Return once all of the batch is committed; where its changelog stands then.
 
-        Raises Aborted when none of it is, Fenced when this process must stop, and Transient when
-        it is not known: then only a new process, which takes the name anew, may go on.
+        Raises Aborted when none of it is, Fenced or ClusterMismatch when this process must stop,
+        and Transient when it is not known: then only a new process, which takes the name anew,
+        may go on. Takes no longer than `longest_s`.
         """
         acks, deadline_s = Acks(), boot_s() + self._timeout_s
         try:
             self._producer.begin_transaction()
-            self._produce(batch, acks)
+            self._produced(batch, acks)
             self._steps.reached(Step.PRODUCED)
             _retried(
                 lambda left_s: self._producer.send_offsets_to_transaction(
@@ -119,9 +113,28 @@ class Transactions:
             self._steps.reached(Step.OFFSETS_SENT)
             _retried(self._producer.commit_transaction, deadline_s=deadline_s)
         except KafkaException as error:
-            self._abort(error)
+            self._abort(error, deadline_s=deadline_s)
         self._steps.reached(Step.COMMITTED)
         return acks
+
+    def _produced(self, batch: Batch, acks: Acks) -> None:
+        try:
+            self._produce(batch, acks)
+        except KafkaException as error:
+            raise KafkaException(self._cause(error.args[0], batch)) from error
+
+    def _cause(self, refused: KafkaError, batch: Batch) -> KafkaError:
+        """Why produce() refused a record, as an error that asks for the abort which it needs."""
+        if refused.code() in NOT_ITS_OWN:
+            # The transaction had failed before, and any other call tells of what.
+            try:
+                self._producer.send_offsets_to_transaction(
+                    list(batch.offsets), batch.group_metadata, SHORTEST_CALL_S
+                )
+            except KafkaException as error:
+                told: KafkaError = error.args[0]
+                return told
+        return KafkaError(refused.code(), refused.str(), txn_requires_abort=True)
 
     def _produce(self, batch: Batch, acks: Acks) -> None:
         for output in batch.outputs:
@@ -152,17 +165,21 @@ class Transactions:
             else:
                 return
 
-    def _abort(self, error: KafkaException) -> None:
-        kafka_error = error.args[0]
-        if kafka_error.txn_requires_abort():
-            try:
-                _retried(self._producer.abort_transaction, deadline_s=boot_s() + ABORT_DEADLINE_S)
-            except KafkaException as second:
-                raise Fenced(f"abort failed: {second.args[0]}") from second
-            raise Aborted(str(kafka_error)) from error
-        if kafka_error.retriable():
-            raise Transient(f"commit outcome unknown: {kafka_error}") from error
-        raise Fenced(str(kafka_error)) from error
+    def _abort(self, error: KafkaException, *, deadline_s: float) -> NoReturn:
+        kafka_error: KafkaError = error.args[0]
+        if not kafka_error.txn_requires_abort():
+            raise end_after(kafka_error, is_overdue=boot_s() >= deadline_s) from error
+        try:
+            _retried(self._producer.abort_transaction, deadline_s=boot_s() + ABORT_DEADLINE_S)
+        except KafkaException as second:
+            LOG.warning("abort failed", extra={"reason": str(kafka_error)})
+            raise end_after(second.args[0], is_overdue=boot_s() >= deadline_s) from second
+        raise Aborted(kafka_error) from error
+
+
+def longest_s(settings: Settings) -> float:
+    """How long a commit may take when nothing hangs: its transaction's time, then the abort's."""
+    return settings.transaction_timeout_ms / 1000 + ABORT_DEADLINE_S
 
 
 def _retried(call: Callable[[float], None], *, deadline_s: float) -> None:

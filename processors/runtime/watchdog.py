@@ -19,7 +19,7 @@ from processors.runtime.clock import boot_s
 
 LOG = logging.getLogger("processors.watchdog")
 
-# A commit is tried for as long as a transaction may live, and may then still be aborted.
+# Beyond the longest that a commit and its abort may take: a busy machine is not a hang.
 GRACE_S: Final = 5.0
 LOOK_EVERY_S: Final = 1.0
 # Something outside is away: the code that Transient has.

@@ -9,24 +9,27 @@ May not: decide.
 """
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from processors.runtime.assignment import Assignment
 from processors.runtime.batch import Decided, Decider, is_waiting, rescan
 from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Effects
-from processors.runtime.ground import ground_of
+from processors.runtime.failures import Aborted, end_after
+from processors.runtime.ground import Ground, ground_of
 from processors.runtime.overlay import Overlay
 from processors.runtime.pace import Pace
 from processors.runtime.partition import Partition, runaway_timers
 from processors.runtime.reading import Reading
 from processors.runtime.rows import FORMAT, StoreMeta
+from processors.runtime.setbacks import Setbacks
 from processors.runtime.stage import Stage
 from processors.runtime.steps import Step, Steps
-from processors.runtime.transactions import Aborted, Acks, Batch, Transactions, offsets_of
+from processors.runtime.transactions import Acks, Batch, Transactions, longest_s, offsets_of
 from processors.runtime.watchdog import GRACE_S, Watchdog
 from schemas.cluster import admin, consumer_config
 from schemas.settings import Settings
@@ -61,8 +64,9 @@ class Worker:
             settings, name=stage.name, changelog=self._ground.changelog, steps=steps
         )
         self._effects = Effects(stage, at_once=settings.effects_at_once)
-        self._watchdog = Watchdog(deadline_s=settings.transaction_timeout_ms / 1000 + GRACE_S)
+        self._watchdog = Watchdog(deadline_s=longest_s(settings) + GRACE_S)
         self._pace = Pace()
+        self._setbacks = Setbacks()
         self._consumer = Consumer(_consumer_options(settings, stage.name))
         self._reading = Reading(stage, self._assignment, self._clock, topic=self._ground.input)
 
@@ -72,6 +76,12 @@ class Worker:
         Raises Transient, Fenced, ClusterMismatch, OffsetGone or StoreError: nothing uncommitted
         is left behind, and a new process goes on where this one was.
         """
+        try:
+            self._work(is_stopping)
+        except KafkaException as error:
+            raise end_after(error.args[0]) from error
+
+    def _work(self, is_stopping: Callable[[], bool]) -> None:
         self._transactions.open()
         assignment = self._assignment
         self._consumer.subscribe(
@@ -82,6 +92,9 @@ class Worker:
         )
         try:
             while not is_stopping():
+                if pause_s := self._setbacks.left_s():
+                    time.sleep(min(pause_s, IDLE_POLL_S))
+                    continue
                 self._round()
         finally:
             self._effects.close()
@@ -109,11 +122,12 @@ class Worker:
             with self._watchdog.watching():
                 acks = self._transactions.commit(_batch(self._ground.input, decided, metadata))
         except Aborted as error:
-            LOG.warning("batch rolled back", extra={"reason": str(error)})
+            self._setbacks.rolled_back(error)
             self._go_back(decided)
             return
         finally:
             self._pace.ended()
+        self._setbacks.committed()
         self._apply(decided, acks)
 
     # -- R1
@@ -140,21 +154,19 @@ class Worker:
     def _go_back(self, decided: Decided) -> None:
         rescan(decided.changes)
         self._effects.give_back(decided.arrived)
-        for change in decided.changes:
-            partition = change.partition
-            if self._assignment.live.get(partition.number) is partition:
-                self._consumer.seek(
-                    TopicPartition(self._ground.input, partition.number, partition.next_offset)
-                )
+        for place in _committed(self._ground.input, self._assignment, decided):
+            self._consumer.seek(place)
 
     # -- R5, R6
 
     def _apply(self, decided: Decided, acks: Acks) -> None:
         self._clock.observe_ack(acks.appended_ms)
+        now_ms = self._clock.now_ms()
         for change in decided.changes:
             partition = change.partition
             partition.next_changelog = acks.next_changelog[partition.number]
-            partition.store.write(change.writes.items(), self._meta(partition))
+            meta = _meta(self._ground, partition, live_at_ms=now_ms)
+            partition.store.write(change.writes.items(), meta)
             partition.position = change.position
             partition.next_offset = change.next_offset
             partition.replay = change.replay
@@ -170,15 +182,6 @@ class Worker:
                 )
         self._steps.reached(Step.STARTED)
 
-    def _meta(self, partition: Partition) -> StoreMeta:
-        return StoreMeta(
-            format=FORMAT,
-            cluster_id=self._ground.cluster_id,
-            changelog_id=self._ground.changelog_id,
-            next_changelog=partition.next_changelog,
-            live_at_ms=self._clock.now_ms(),
-        )
-
     def _on_live(self, partition: Partition) -> None:
         """Timers that a clock's jump put too far ahead are due now."""
         self._clock.observe_record(partition.position.stream_ms)
@@ -187,6 +190,16 @@ class Worker:
         partition.runaway = list(runaway_timers(overlay, limits, now_ms=self._clock.now_ms()))
         if partition.runaway:
             LOG.warning("timers too far ahead", extra={"count": len(partition.runaway)})
+
+
+def _meta(ground: Ground, partition: Partition, *, live_at_ms: int) -> StoreMeta:
+    return StoreMeta(
+        format=FORMAT,
+        cluster_id=ground.cluster_id,
+        changelog_id=ground.changelog_id,
+        next_changelog=partition.next_changelog,
+        live_at_ms=live_at_ms,
+    )
 
 
 def _consumer_options(settings: Settings, name: str) -> dict[str, Any]:
@@ -202,6 +215,15 @@ def _consumer_options(settings: Settings, name: str) -> dict[str, Any]:
         "queued.min.messages": min(settings.batch_records * 2, 100_000),
         "logger": logging.getLogger("processors.consumer"),
     }
+
+
+def _committed(topic: str, assignment: Assignment, decided: Decided) -> list[TopicPartition]:
+    """Where the partitions of a batch stand that are still ours."""
+    return [
+        TopicPartition(topic, partition.number, partition.next_offset)
+        for partition in (change.partition for change in decided.changes)
+        if assignment.live.get(partition.number) is partition
+    ]
 
 
 def _batch(topic: str, decided: Decided, metadata: Any) -> Batch:

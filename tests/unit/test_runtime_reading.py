@@ -5,8 +5,8 @@ from confluent_kafka import KafkaError, Message
 
 from processors.runtime.assignment import Assignment
 from processors.runtime.clock import BrokerClock
+from processors.runtime.failures import Fenced
 from processors.runtime.reading import Reading
-from processors.runtime.transactions import Fenced
 from tests.stages import STAGE
 
 
