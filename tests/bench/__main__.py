@@ -1,10 +1,11 @@
 """`python -m tests.bench [NAME ...]`: measure, check what was measured, print a table.
 
-EVENTS and REPEATS change the size of a run; JSON names a file for the figures. Exit code 0: every
-row's result was right, whatever its speed.
+EVENTS, MAILS (of latency), ROWS (of restore and memory) and REPEATS change the size of a run; JSON
+names a file for the figures. Exit code 0: every row's result was right, whatever its speed.
 """
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ def main(names: list[str]) -> int:
         sys.stderr.write(f"no bench {', '.join(unknown)}; there is {', '.join(BENCHES)}\n")
         return 2
     benches = [build(name) for name in names or BENCHES]
+    # Told to stop, it leaves by the way that ends every process it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with (
         tempfile.TemporaryDirectory(prefix="onereply-bench-") as folder,
         _broker(Path(folder) / "kafka") as servers,

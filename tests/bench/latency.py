@@ -20,7 +20,7 @@ from tests.bench.hops import ACCEPTED, HOPS, SENT, hop_times, station_times
 from tests.bench.one_hop import ALONE, SEEN, hop_alone
 from tests.pipeline import STAGES, Mail, Pipeline, conversation, pipeline
 
-MAILS: Final = int(os.environ.get("EVENTS", "500"))
+MAILS: Final = int(os.environ.get("MAILS", "500"))
 # At 50/s: until the broker's JVM has compiled what a mail needs, the figures fall.
 RUNS: Final = int(os.environ.get("REPEATS", "4"))
 RATE: Final = 50
