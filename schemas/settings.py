@@ -20,6 +20,10 @@ HOUR_S: Final = 3600
 # The longest retry schedule that a sender we know of keeps to (Standard Webhooks, providers.md 6).
 LONGEST_RETRY_S: Final = 76 * HOUR_S
 
+# What may lie between two polls beside a transaction, in the worst case: its abort (10 s) and the
+# watchdog's grace (5 s), then the four questions of a new partition (10 s each) without an answer.
+BESIDE_TRANSACTION_MS: Final = 55_000
+
 JSON_EXAMPLE: Final = '{"security.protocol": "SSL"}'
 
 
@@ -238,6 +242,12 @@ RELATIONS: Final = (
         ("session_timeout_ms", "poll_interval_ms"),
         lt,
         "ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS",
+    ),
+    Relation(
+        ("poll_interval_ms", "transaction_timeout_ms"),
+        lambda poll_ms, transaction_ms: poll_ms >= transaction_ms + BESIDE_TRANSACTION_MS,
+        "ONEREPLY_POLL_INTERVAL_MS: must be longer than ONEREPLY_TRANSACTION_TIMEOUT_MS by at "
+        f"least {BESIDE_TRANSACTION_MS}, or who waits for the broker loses its partitions",
     ),
     Relation(
         ("batch_bytes",),

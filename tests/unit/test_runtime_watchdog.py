@@ -2,7 +2,9 @@
 
 import threading
 
+from processors.runtime.transactions import ABORT_DEADLINE_S, longest_s
 from processors.runtime.watchdog import Watchdog
+from schemas.settings import Settings
 
 # Far longer than a look takes, also on a busy machine.
 PATIENCE_S = 30.0
@@ -30,3 +32,10 @@ def test_block_that_ended_is_forgotten() -> None:
     watchdog.close()
 
     assert not told.is_set()
+
+
+def test_abort_has_its_time_after_a_transaction_that_used_up_its_own() -> None:
+    """Ended in the middle of its abort, a stage would not say what went wrong."""
+    settings = Settings(transaction_timeout_ms=3_000)
+
+    assert longest_s(settings) == 3 + ABORT_DEADLINE_S

@@ -2,8 +2,11 @@ import os
 
 import pytest
 
+from processors.runtime.ground import ASK_DEADLINE_S
+from processors.runtime.transactions import ABORT_DEADLINE_S
+from processors.runtime.watchdog import GRACE_S
 from schemas.errors import SettingsError
-from schemas.settings import Settings, load_settings, relation_problems
+from schemas.settings import BESIDE_TRANSACTION_MS, Settings, load_settings, relation_problems
 from schemas.topics import Shape
 
 
@@ -63,8 +66,17 @@ BROKEN_RELATIONS = {
         ],
     ),
     "session as long as a poll may take": (
-        {"poll_interval_ms": 15_000},
+        {"session_timeout_ms": 120_000},
         ["ONEREPLY_SESSION_TIMEOUT_MS: must be shorter than ONEREPLY_POLL_INTERVAL_MS"],
+    ),
+    "polls as far apart as a transaction takes": (
+        {"poll_interval_ms": 64_999},
+        [
+            (
+                "ONEREPLY_POLL_INTERVAL_MS: must be longer than ONEREPLY_TRANSACTION_TIMEOUT_MS "
+                "by at least 55000, or who waits for the broker loses its partitions"
+            )
+        ],
     ),
     "batch smaller than a record": (
         {"batch_bytes": 4 * 1024 * 1024 - 1},
@@ -92,8 +104,8 @@ def test_every_contradiction_is_reported_at_once() -> None:
     for settings, _ in BROKEN_RELATIONS.values():
         together |= settings
 
-    # Several of them lower the same two numbers: what holds for each still shows.
-    assert len(problems_of(**together)) == len(BROKEN_RELATIONS) - 1
+    # Four of them move the same two numbers: two of these contradictions hide the other two.
+    assert len(problems_of(**together)) == len(BROKEN_RELATIONS) - 2
 
 
 def test_every_wrong_value_is_named_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +166,13 @@ def test_environment_is_read_with_its_types(monkeypatch: pytest.MonkeyPatch) -> 
     settings = load_settings()
 
     assert (settings.kafka_options, settings.partitions) == ({"security.protocol": "SSL"}, 12)
+
+
+def test_time_between_polls_covers_all_that_a_stage_waits_for() -> None:
+    """The sum stands where the deadlines cannot be imported; they may change."""
+    waits_s = ABORT_DEADLINE_S + GRACE_S + 4 * ASK_DEADLINE_S
+
+    assert waits_s * 1000 == BESIDE_TRANSACTION_MS
 
 
 @pytest.mark.parametrize(
