@@ -59,6 +59,8 @@ def run(name: str) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     wait_for_cluster(settings, stopping)
+    if stopping.is_set():
+        return 0
     if name == "write":
         result: int = import_module("processors.write").run(settings, directory, stopping.is_set)
         return result

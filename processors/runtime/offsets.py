@@ -12,6 +12,10 @@ from processors.runtime.rows import PositionRow
 from schemas.errors import Permanent
 
 NO_OFFSET: Final = -1001
+TO_EARLIEST: Final = (
+    "with the stage stopped, set the offset of that partition with Kafka's own tool "
+    "(kafka-consumer-groups --reset-offsets --to-earliest --execute)"
+)
 
 
 class OffsetGone(Permanent):
@@ -66,8 +70,7 @@ def _after_position(asked: Asked, position: PositionRow) -> int:
         raise OffsetGone(
             f"{asked.stage} partition {asked.partition}: committed offset {asked.committed} is not "
             f"in the log ({asked.start} to {asked.end}) and the last record processed is {known}; "
-            f"records in between are missing. To go on with what is there: `onereply rewind "
-            f"{asked.stage} --to earliest --partition {asked.partition} --execute`"
+            f"records in between are missing. To go on with what is there: {TO_EARLIEST}"
         )
     return position.offset + 1
 
@@ -78,6 +81,5 @@ def _stateless(asked: Asked) -> str:
         f"{asked.stage} partition {asked.partition}: offset {asked.committed} is committed, and "
         "its changelog and its store are empty: what was known of the records before it is gone. "
         "Bring the changelog topic back. To begin anew, with records that are read again counting "
-        f"as new: `onereply rewind {asked.stage} --to earliest --partition {asked.partition} "
-        "--execute`"
+        f"as new: {TO_EARLIEST}"
     )
