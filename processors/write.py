@@ -7,8 +7,10 @@ of a request answered twice the first text wins.
 
 import asyncio
 import logging
+import os
 import signal
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +20,7 @@ from aiokafka.errors import KafkaError
 from faust.exceptions import FaustError
 
 from processors.core.turn import Output, Record
+from processors.runtime.watchdog import Watchdog
 from processors.writers.answering import STAGE, answer
 from processors.writers.faust_options import faust_options
 from processors.writers.loading import Writer, load_writer
@@ -33,6 +36,9 @@ LOG = logging.getLogger("processors.write")
 
 # Cancelled writers and a last commit take milliseconds; only a broker that is away takes longer.
 STOP_DEADLINE_S: Final = 5.0
+# Then the framework's own threads and tasks are cut off. They were seen to hang for minutes where
+# the broker had gone.
+LEAVE_DEADLINE_S: Final = 12.0
 
 IsStopping = Callable[[], bool]
 
@@ -55,12 +61,29 @@ def run(settings: Settings, directory: Directory, is_stopping: IsStopping = _nev
     options = faust_options(settings)
     # Faust makes its folder, but not the one above.
     Path(settings.data_dir).mkdir(parents=True, exist_ok=True)
-    asyncio.run(_serve(lambda: Desk(settings, write, faust.App(**options)), is_stopping))
+    watchdog = Watchdog(_leave, deadline_s=LEAVE_DEADLINE_S)
+    with ExitStack() as leaving:
+        asyncio.run(
+            _serve(
+                lambda: Desk(settings, write, faust.App(**options)),
+                is_stopping,
+                on_told=lambda: leaving.enter_context(watchdog.watching()),
+            )
+        )
+    watchdog.close()
     LOG.info("stage stopped", extra={"stage": STAGE, "reason": "told to"})
     return 0
 
 
-async def _serve(open_desk: Callable[[], "Desk"], is_stopping: IsStopping) -> None:
+def _leave() -> None:
+    """End at once. Nothing is lost: what was not answered is asked again."""
+    LOG.error("stage left without goodbye", extra={"stage": STAGE, "reason": "its stop hangs"})
+    os._exit(3)
+
+
+async def _serve(
+    open_desk: Callable[[], "Desk"], is_stopping: IsStopping, *, on_told: Callable[[], object]
+) -> None:
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -70,6 +93,7 @@ async def _serve(open_desk: Callable[[], "Desk"], is_stopping: IsStopping) -> No
     desk = open_desk()
     stop, work = asyncio.create_task(told.wait()), asyncio.create_task(desk.work())
     await asyncio.wait((stop, work), return_when=asyncio.FIRST_COMPLETED)
+    on_told()
     try:
         async with asyncio.timeout(STOP_DEADLINE_S):
             await desk.close()
