@@ -21,7 +21,7 @@ from confluent_kafka.admin import (
 
 from schemas.errors import Transient
 from schemas.settings import Settings
-from schemas.topics import MAX_RECORD_BYTES, Topic, TopicSeen
+from schemas.topics import MAX_DEAD_LETTER_BYTES, MAX_RECORD_BYTES, Topic, TopicSeen
 
 LOCAL_BOOTSTRAP: Final = "127.0.0.1:9092"
 ADMIN_DEADLINE_S: Final = 15.0
@@ -63,6 +63,8 @@ def transactional_config(settings: Settings, transactional_id: str) -> Options:
     return producer_config(settings) | {
         "transactional.id": transactional_id,
         "transaction.timeout.ms": settings.transaction_timeout_ms,
+        # Sizes are checked one by one before: here only a dead letter may be the largest.
+        "message.max.bytes": MAX_DEAD_LETTER_BYTES,
         # One transaction is one flush: nothing is gained by lingering at its end.
         "linger.ms": 2,
         # After a commit the coordinator answers CONCURRENT_TRANSACTIONS for a moment; the default

@@ -34,6 +34,8 @@ DEAD_STAGE: Final = "onereply-dead-stage"
 DEAD_ERROR: Final = "onereply-dead-error"
 DEAD_REASON: Final = "onereply-dead-reason"
 DEAD_ATTEMPT: Final = "onereply-dead-attempt"
+# How long the value was, where it and the record's own headers did not fit.
+DEAD_CUT: Final = "onereply-dead-cut"
 
 _FIXED: Final = (("ce_specversion", b"1.0"), (CONTENT_TYPE, b"application/json"))
 

@@ -11,6 +11,8 @@ from typing import Final, TypedDict, Unpack
 DAY_MS: Final = 24 * 3600 * 1000
 # Topics, producers and fetchers take records of up to 4 MiB; design sizes stay far below it.
 MAX_RECORD_BYTES: Final = 4 * 1024 * 1024
+# The largest record must still fit when it is set aside, with where and why written beside it.
+MAX_DEAD_LETTER_BYTES: Final = MAX_RECORD_BYTES + 64 * 1024
 # Bodies and normalised events stand inline in a record up to this size.
 INLINE_LIMIT_BYTES: Final = 512 * 1024
 THREAD_CONTEXT_LIMIT_BYTES: Final = 256 * 1024
@@ -53,13 +55,14 @@ class TopicSpec:
     compaction_lag_ms: tuple[int, int] | None = None
     delete_retention_ms: int | None = None
     is_partitioned: bool = True
+    max_bytes: int = MAX_RECORD_BYTES
 
     def config(self) -> dict[str, str]:
         """The topic's settings as Kafka names them, all of them compared at start."""
         wanted = {
             "cleanup.policy": self.cleanup,
             "message.timestamp.type": "LogAppendTime",
-            "max.message.bytes": str(MAX_RECORD_BYTES),
+            "max.message.bytes": str(self.max_bytes),
             # A segment of at most a day: retention and compaction look at closed segments only.
             "segment.ms": str(DAY_MS),
             "retention.ms": str(-1 if self.retention_ms is None else self.retention_ms),
@@ -193,10 +196,12 @@ TOPICS: Final[dict[Topic, TopicSpec]] = {
             readers="operators",
             why="scrubbed requests that the door refused; written only when a source asks for it",
         ),
-        _deleted(
-            Topic.DEAD_LETTERS,
-            "origin key",
-            30,
+        TopicSpec(
+            name=Topic.DEAD_LETTERS,
+            key="origin key",
+            cleanup="delete",
+            retention_ms=30 * DAY_MS,
+            max_bytes=MAX_DEAD_LETTER_BYTES,
             writers="every stage",
             readers="operators",
             why="records set aside, with where and why",

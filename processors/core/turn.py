@@ -14,13 +14,18 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from processors.core.tables import Part, Table, prefix_end
 from schemas.errors import TooLarge
-from schemas.headers import Headers
+from schemas.headers import REPLAY, Headers
 from schemas.topics import MAX_RECORD_BYTES, Topic
 
 RowT = TypeVar("RowT")
 
 # Room for the key, our headers and Kafka's own framing beside a value.
 MAX_VALUE_BYTES: Final = MAX_RECORD_BYTES - 64 * 1024
+# Kafka's own framing of a batch with one record (under 100 bytes), and two lengths a header.
+FRAMING_BYTES: Final = 1024
+HEADER_BYTES: Final = 10
+# Most bytes of a record as it is written, key and headers included, and of a row with its key.
+MAX_WRITTEN_BYTES: Final = MAX_RECORD_BYTES - FRAMING_BYTES
 
 
 class Record(NamedTuple):
@@ -44,6 +49,15 @@ class Output(NamedTuple):
     value: bytes | None
     headers: Headers = ()
     mark: str | None = None
+
+
+def size_of(output: Output) -> int:
+    """How many bytes it has in all, the framing of its headers included."""
+    key = output.key if isinstance(output.key, bytes) else output.key.encode()
+    size = len(key) + len(output.value or b"")
+    for name, value in output.headers:
+        size += len(name) + len(value or b"") + HEADER_BYTES
+    return size if output.mark is None else size + len(REPLAY) + len(output.mark.encode())
 
 
 class Timer(NamedTuple):

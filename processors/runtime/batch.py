@@ -1,17 +1,16 @@
 """Decides one batch: records, due timers and effect results in, one transaction's content out.
 
-Owns: the order of things within a batch, dead letters, and what travels with every output.
+Owns: the order of things within a batch, and that what cannot be decided is set aside.
 May not: produce, commit or write; nothing here outlives an abort.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
-from processors.core.turn import Effect, Output, Record, Turn
+from processors.core.turn import Effect, Output, Record, Result, Timer, Turn
+from processors.runtime.attempts import attempt, log_dead
 from processors.runtime.clock import boot_s
-from processors.runtime.dead_letters import dead_letter
+from processors.runtime.dead_letters import dead_letter, dead_result, dead_timer
 from processors.runtime.effects import Arrived
 from processors.runtime.overlay import Overlay, TimerRows
 from processors.runtime.partition import (
@@ -24,10 +23,7 @@ from processors.runtime.partition import (
 from processors.runtime.rows import PositionRow, timer_key
 from processors.runtime.stage import Stage
 from processors.runtime.transactions import ChangelogRow
-from schemas.errors import Permanent, Transient
-from schemas.headers import ORIGIN, TRACE
-
-LOG = logging.getLogger("processors.batch")
+from schemas.errors import Transient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +93,8 @@ class Decider:
         )
         for arrived in given.arrived:
             if arrived.epoch == partition.epoch:
-                self._stage.on_result(arrived.result, turn)
-        self._fire(partition, overlay, turn)
+                decided.dead += self._result(arrived.result, overlay, turn, number=partition.number)
+        decided.dead += self._fire(partition, overlay, turn)
         overlay.prefetch(key for record in given.records for key in self._keys(record))
         for record in given.records:
             decided.dead += self._record(record, overlay, turn)
@@ -107,15 +103,36 @@ class Decider:
         decided.outputs.extend(turn.outputs)
         return self._change(given, overlay, turn)
 
-    def _fire(self, partition: Partition, overlay: Overlay, turn: Turn) -> None:
+    def _result(self, result: Result, overlay: Overlay, turn: Turn, *, number: int) -> int:
+        error = attempt(lambda: self._stage.on_result(result, turn), overlay, turn)
+        if error is None:
+            return 0
+        # The lease timer of its claim is still there, and settles what the result could not.
+        name = self._stage.name
+        turn.outputs.append(dead_result(result, partition=number, stage=name, error=error))
+        log_dead("result set aside", error, stage=name, partition=number, kind=result.kind)
+        return 1
+
+    def _fire(self, partition: Partition, overlay: Overlay, turn: Turn) -> int:
         if partition.next_due_ms > turn.now_ms:
-            return
+            return 0
+        dead = 0
         for timer in [*partition.runaway, *due_timers(partition, overlay, now_ms=turn.now_ms)]:
             key = timer_key(timer)
             # One that fired before it may have cancelled it; a clock that moved may name it twice.
             if overlay.get(key) is not None:
                 overlay.put(key, None)
-                self._stage.on_timer(timer, turn)
+                dead += self._timer(timer, overlay, turn, number=partition.number)
+        return dead
+
+    def _timer(self, timer: Timer, overlay: Overlay, turn: Turn, *, number: int) -> int:
+        error = attempt(lambda: self._stage.on_timer(timer, turn), overlay, turn)
+        if error is None:
+            return 0
+        name = self._stage.name
+        turn.outputs.append(dead_timer(timer, partition=number, stage=name, error=error))
+        log_dead("timer set aside", error, stage=name, partition=number, kind=timer.kind)
+        return 1
 
     def _keys(self, record: Record) -> Sequence[bytes]:
         try:
@@ -128,26 +145,14 @@ class Decider:
     def _record(self, record: Record, overlay: Overlay, turn: Turn) -> int:
         turn.record = record
         turn.stream_ms = max(turn.stream_ms, record.timestamp_ms)
-        overlay.savepoint()
-        outputs, effects = len(turn.outputs), len(turn.effects)
-        try:
-            self._stage.on_record(record, turn)
-        except (Transient, MemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001  # the one place: whatever it is, it is this record's
-            overlay.undo()
-            del turn.outputs[outputs:], turn.effects[effects:]
-            turn.outputs.append(dead_letter(record, stage=self._stage.name, error=error))
-            log_dead(self._stage.name, record, error)
-            return 1
-        finally:
-            turn.record = None
-        if len(turn.outputs) > outputs:
-            carried = _carried(record)
-            turn.outputs[outputs:] = [
-                each._replace(headers=(*each.headers, *carried)) for each in turn.outputs[outputs:]
-            ]
-        return 0
+        error = attempt(lambda: self._stage.on_record(record, turn), overlay, turn)
+        turn.record = None
+        if error is None:
+            return 0
+        name, number = self._stage.name, record.partition
+        turn.outputs.append(dead_letter(record, stage=name, error=error))
+        log_dead("record set aside", error, stage=name, partition=number, offset=record.offset)
+        return 1
 
     def _change(self, given: Given, overlay: Overlay, turn: Turn) -> Change:
         partition, last = given.partition, given.records[-1] if given.records else None
@@ -168,31 +173,6 @@ class Decider:
             replay=replay,
             effects=tuple(turn.effects),
         )
-
-
-def log_dead(stage: str, record: Record, error: Exception) -> None:
-    """Say that a record was set aside: where it stands and what kind of fault, never its bytes."""
-    is_expected = isinstance(error, Permanent)
-    LOG.warning(
-        "record set aside",
-        exc_info=None if is_expected else error,
-        extra={
-            "stage": stage,
-            "partition": record.partition,
-            "offset": record.offset,
-            "error": type(error).__name__,
-        },
-    )
-
-
-_CARRIED: Final = frozenset({TRACE})
-
-
-def _carried(record: Record) -> tuple[tuple[str, bytes | None], ...]:
-    """What goes along with every output of a record: where it came from, and its trace."""
-    origin = f"{record.topic}/{record.partition}/{record.offset}".encode()
-    trace = tuple((name, value) for name, value in record.headers if name in _CARRIED)
-    return ((ORIGIN, origin), *trace)
 
 
 def rescan(changes: Iterable[Change]) -> None:

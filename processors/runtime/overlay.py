@@ -8,8 +8,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from processors.core.turn import Timer
+from processors.core.turn import MAX_WRITTEN_BYTES, Timer
 from processors.runtime.rows import timer_key
+from schemas.errors import TooLarge
 
 _TIMER_VALUE: Final = b"1"
 
@@ -55,7 +56,9 @@ class Overlay:
         return self._cache[key]
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Write a row; None deletes it."""
+        """Write a row; None deletes it. Raises TooLarge where its changelog would not take it."""
+        if value is not None and len(key) + len(value) > MAX_WRITTEN_BYTES:
+            raise TooLarge(f"row of {len(key) + len(value)} bytes")
         is_new = key not in self.writes
         self._journal.append((key, is_new, None if is_new else self.writes[key]))
         if is_new and self._sorted is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from processors.writers.connection import brokers, credentials
 from schemas.settings import Settings
-from schemas.topics import MAX_RECORD_BYTES
+from schemas.topics import MAX_DEAD_LETTER_BYTES, MAX_RECORD_BYTES
 
 # After a kill, requests answered since the last commit are answered again: a second of them.
 COMMIT_EVERY_S: Final = 1.0
@@ -55,6 +55,6 @@ def faust_options(settings: Settings) -> dict[str, Any]:
         # A stop and a rebalance cut writers off; else each would take as long as the slowest.
         "stream_wait_empty": False,
         "producer_linger": 0,
-        "producer_max_request_size": MAX_RECORD_BYTES,
+        "producer_max_request_size": MAX_DEAD_LETTER_BYTES,
         "producer_request_timeout": PRODUCE_DEADLINE_S,
     }

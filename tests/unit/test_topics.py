@@ -94,6 +94,14 @@ def test_every_topic_has_the_times_of_its_broker(topic: Topic) -> None:
     )
 
 
+def test_only_dead_letters_may_be_larger_than_a_record() -> None:
+    """What is set aside carries where and why beside the largest record."""
+    sizes = {each: int(spec.config()["max.message.bytes"]) for each, spec in TOPICS.items()}
+
+    assert sizes.pop(Topic.DEAD_LETTERS) == 4 * 1024 * 1024 + 64 * 1024
+    assert set(sizes.values()) == {4 * 1024 * 1024}
+
+
 def test_switches_lie_in_one_partition() -> None:
     """A sender reads all of `control` up to its end, and one end is one question."""
     assert [each for each in Topic if SHAPE.partitions_of(each) == 1] == [Topic.CONTROL]
