@@ -26,7 +26,7 @@ quick: check ## check, unit and property tests: the inner loop
 
 test: setup ## every test but chaos and bench, on a broker of its own
 	@$(BIN)/pytest -q -n 2 tests/unit tests/properties tests/contract
-	@$(BIN)/pytest -v -m "not chaos" tests/integration tests/faults tests/docs
+	@$(BIN)/pytest -v -n 2 --dist loadfile -m "not chaos" tests/integration tests/faults tests/docs
 
 chaos: setup ## the long fault tests
 	@$(BIN)/pytest -v -m chaos tests/faults

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from ops.kafka.broker import LocalKafka
-from ops.kafka.cluster import cluster_folder
+from ops.kafka.cluster import cluster_folder, install_folder
 from ops.kafka.errors import BrokerAway
+from ops.kafka.install import install
 from ops.kafka.process import until
-from ops.kafka.telling import Lines
+from ops.kafka.telling import Lines, Silence
 
 ROOT: Final = Path(__file__).parents[1]
 # Where `make run` has its jars too: they are downloaded once a checkout.
@@ -89,6 +90,15 @@ def _found(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     if only_writer is None:
         raise BrokerAway("The keeper of the tests' broker has ended.")
     return keeper, only_writer
+
+
+def link_jars(data_dir: Path) -> None:
+    """Let a data folder have the jars of the project's own, instead of downloading them again."""
+    own, installed = install_folder(data_dir), install_folder(DATA_DIR)
+    install(installed, teller=Silence())
+    own.mkdir()
+    for each in (installed / "jars", *installed.glob("*.aot"), *installed.glob("*.failed")):
+        (own / each.name).symlink_to(each)
 
 
 def keep(folder: Path) -> None:

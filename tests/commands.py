@@ -6,14 +6,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psutil
 
+from tests.architecture import ROOT
 from tests.processes import Heard, clean_environ
 
-ROOT = Path(__file__).parents[1]
 PROGRAM = ("-c", "from ops.cli import main; main()")
 # Ten times what a start of everything takes on two idle cores.
 DEADLINE_S = 120.0

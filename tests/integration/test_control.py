@@ -4,59 +4,51 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
 from processors.runtime.clock import boot_s
 from processors.runtime.control import ControlView
-from schemas.cluster import admin, producer_config
+from schemas.cluster import admin
 from schemas.codec import to_json
 from schemas.commands import Switch
-from schemas.settings import Settings, load_settings
+from schemas.settings import Settings
 from schemas.topics import Topic
+from tests.logs import corner, put
+from tests.processes import DEADLINE_S
 
 ALL: Final = ("sends", "sends/a@inbox.example", "sends:acme")
 OTHER: Final = ("sends", "sends/b@inbox.example", "sends:acme")
-DEADLINE_S: Final = 60.0
 LEASE_MS: Final = 2_000
 
 
 @pytest.fixture
 def settings(broker: str, prefix: str) -> Settings:
     """Settings with a lease that a loaded machine can keep."""
-    return load_settings(
-        bootstrap_servers=broker,
-        topic_prefix=prefix,
-        durability="single-node",
-        control_lease_ms=LEASE_MS,
-    )
+    return corner(broker, prefix, control_lease_ms=LEASE_MS)
 
 
 @pytest.fixture
-def topic(settings: Settings) -> str:
-    """The control topic, empty."""
+def switches(settings: Settings) -> Settings:
+    """The same with the control topic, empty."""
     name = settings.shape().name(Topic.CONTROL)
     client = admin(settings)
     made = client.create_topics([NewTopic(name, num_partitions=1, replication_factor=1)])
     made[name].result()
-    return name
+    return settings
 
 
 @pytest.fixture
-def view(settings: Settings, topic: str) -> Iterator[ControlView]:
+def view(switches: Settings) -> Iterator[ControlView]:
     """A view of it that has been read once."""
-    assert topic
-    seen = ControlView(settings)
+    seen = ControlView(switches)
     seen.wait_valid(DEADLINE_S)
     yield seen
     seen.close()
 
 
-def write(settings: Settings, topic: str, name: str, value: bytes | None) -> None:
+def write(settings: Settings, name: str, value: bytes | None) -> None:
     """Return once the broker has the record."""
-    producer = Producer(producer_config(settings))
-    producer.produce(topic, key=name.encode(), value=value)
-    assert producer.flush(DEADLINE_S) == 0
+    put(settings, Topic.CONTROL, [(name.encode(), value)])
 
 
 def a_switch(name: str, *, is_on: bool) -> bytes:
@@ -81,32 +73,30 @@ def test_untouched_switches_are_on(view: ControlView) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_stop_is_seen_and_a_start_again_too(
-    settings: Settings, topic: str, view: ControlView, name: str
+    switches: Settings, view: ControlView, name: str
 ) -> None:
     """For all, for an inbox, for a workspace."""
-    write(settings, topic, name, a_switch(name, is_on=False))
+    write(switches, name, a_switch(name, is_on=False))
     is_stopped = seen_within(view, ALL, name)
-    write(settings, topic, name, a_switch(name, is_on=True))
+    write(switches, name, a_switch(name, is_on=True))
 
     assert is_stopped
     assert seen_within(view, ALL, None)
 
 
-def test_stop_of_an_inbox_is_no_stop_of_another(
-    settings: Settings, topic: str, view: ControlView
-) -> None:
+def test_stop_of_an_inbox_is_no_stop_of_another(switches: Settings, view: ControlView) -> None:
     """Only what was named stops."""
-    write(settings, topic, ALL[1], a_switch(ALL[1], is_on=False))
+    write(switches, ALL[1], a_switch(ALL[1], is_on=False))
 
     assert seen_within(view, ALL, ALL[1])
     assert seen_within(view, OTHER, None)
 
 
 def test_stop_counts_for_every_call_after_twice_the_lease(
-    settings: Settings, topic: str, view: ControlView
+    switches: Settings, view: ControlView
 ) -> None:
     """That is when the operator's command returns, and from then on no call may start."""
-    write(settings, topic, "sends", a_switch("sends", is_on=False))
+    write(switches, "sends", a_switch("sends", is_on=False))
 
     until_s = boot_s() + 2 * LEASE_MS / 1000
     while boot_s() < until_s:
@@ -116,21 +106,21 @@ def test_stop_counts_for_every_call_after_twice_the_lease(
 
 
 def test_deleted_switch_is_on_and_an_unreadable_one_off(
-    settings: Settings, topic: str, view: ControlView
+    switches: Settings, view: ControlView
 ) -> None:
     """Somebody meant something by a record that cannot be read; it is safer to wait for them."""
-    write(settings, topic, "sends", b"stop!")
+    write(switches, "sends", b"stop!")
     is_stopped = seen_within(view, ALL, "sends")
-    write(settings, topic, "sends", None)
+    write(switches, "sends", None)
 
     assert is_stopped
     assert seen_within(view, ALL, None)
 
 
-def test_new_view_knows_what_was_written_before(settings: Settings, topic: str) -> None:
+def test_new_view_knows_what_was_written_before(switches: Settings) -> None:
     """A restart forgets no stop."""
-    write(settings, topic, "sends", a_switch("sends", is_on=False))
-    view = ControlView(settings)
+    write(switches, "sends", a_switch("sends", is_on=False))
+    view = ControlView(switches)
 
     view.wait_valid(DEADLINE_S)
     found = view.off_switch(ALL)

@@ -1,7 +1,6 @@
 """The local broker as a user and as a test meets it: processes, files, ports, real clients."""
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -17,14 +16,15 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from ops.kafka.broker import LocalKafka
 from ops.kafka.cluster import install_folder, node_folder, running
 from ops.kafka.errors import AlreadyRunning, BrokerAway, ClusterRefused
-from ops.kafka.install import install
 from ops.kafka.jars import SIZE_MB
 from ops.kafka.ports import free_ports
 from ops.kafka.process import find_process, until
-from ops.kafka.telling import Silence
-from tests.broker import DATA_DIR, ROOT
+from tests.architecture import ROOT
+from tests.broker import DATA_DIR, link_jars
+from tests.commands import PROGRAM
+from tests.commands import onereply as run
 
-ONEREPLY = [sys.executable, "-c", "from ops.cli import main; main()"]
+ONEREPLY = [sys.executable, *PROGRAM]
 DEADLINE_S = 180.0
 # No registry answers there: what works with it works without a network.
 OFFLINE = {"HTTPS_PROXY": "http://127.0.0.1:9", "HOME": "/nonexistent"}
@@ -33,12 +33,7 @@ OFFLINE = {"HTTPS_PROXY": "http://127.0.0.1:9", "HOME": "/nonexistent"}
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
     """A data folder with the jars of the project's own; what still runs in it is ended."""
-    install(install_folder(DATA_DIR), teller=Silence())
-    own = install_folder(tmp_path)
-    own.mkdir()
-    installed = install_folder(DATA_DIR)
-    for each in (installed / "jars", *installed.glob("*.aot"), *installed.glob("*.failed")):
-        (own / each.name).symlink_to(each)
+    link_jars(tmp_path)
     yield tmp_path
     for process in running(tmp_path):
         process.kill()
@@ -46,16 +41,7 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
 
 def onereply(*arguments: object, data_dir: Path) -> "subprocess.CompletedProcess[str]":
     """The command's outcome, without a network and without a home."""
-    environ = os.environ | OFFLINE | {"ONEREPLY_DATA_DIR": str(data_dir)}
-    return subprocess.run(
-        [*ONEREPLY, "kafka", *map(str, arguments)],
-        cwd=ROOT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    return run("kafka", *arguments, **OFFLINE, ONEREPLY_DATA_DIR=str(data_dir))
 
 
 def create(servers: str, topic: str, **settings: Any) -> None:

@@ -10,12 +10,10 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from ops.kafka.cluster import install_folder, running
-from ops.kafka.install import install
+from ops.kafka.cluster import running
 from ops.kafka.ports import free_ports
-from ops.kafka.telling import Silence
 from ops.run.folder import Folder
-from tests.broker import DATA_DIR
+from tests.broker import link_jars
 from tests.commands import DEADLINE_S, Staying, as_json, onereply, staying
 
 PARTS = ("ingest", "dedupe", "fetch", "reorder", "decide", "write", "send", "provider")
@@ -128,7 +126,7 @@ def test_run_outlives_its_kafka_and_leaves_nothing_when_it_is_killed_itself(
     tmp_path: Path, options: list[object]
 ) -> None:
     """Kafka is started again with the stages on it; SIGKILL leaves no time to clean up."""
-    _link_jars(tmp_path)
+    link_jars(tmp_path)
     with staying(*options) as first:
         first.wait_for("Ctrl-C stops everything")
         first.part("server.properties").kill()
@@ -192,12 +190,3 @@ def test_send_test_without_a_run_says_how_to_start_one(tmp_path: Path) -> None:
         3,
         f"Error: No OneReply runs in {tmp_path}. Start it with: make run\n",
     )
-
-
-def _link_jars(data_dir: Path) -> None:
-    """Let the folder have the jars of the project's own, instead of downloading them again."""
-    install(install_folder(DATA_DIR), teller=Silence())
-    own, installed = install_folder(data_dir), install_folder(DATA_DIR)
-    own.mkdir()
-    for each in (installed / "jars", *installed.glob("*.aot"), *installed.glob("*.failed")):
-        (own / each.name).symlink_to(each)
