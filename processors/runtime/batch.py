@@ -4,6 +4,7 @@ Owns: the order of things within a batch, and that what cannot be decided is set
 May not: produce, commit or write; nothing here outlives an abort.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,14 +17,16 @@ from processors.runtime.overlay import Overlay, TimerRows
 from processors.runtime.partition import (
     NEVER_MS,
     Partition,
-    due_timers,
     moved,
     position_write,
+    take_timers,
 )
 from processors.runtime.rows import PositionRow, timer_key
 from processors.runtime.stage import Stage
 from processors.runtime.transactions import ChangelogRow
 from schemas.errors import Transient
+
+LOG = logging.getLogger("processors.batch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +119,17 @@ class Decider:
     def _fire(self, partition: Partition, overlay: Overlay, turn: Turn) -> int:
         if partition.next_due_ms > turn.now_ms:
             return 0
+        limits_ms = self._stage.timer_limits_ms
+        runaway, due = take_timers(partition, overlay, limits_ms, now_ms=turn.now_ms)
+        if runaway:
+            count = len(runaway)
+            LOG.warning(
+                "timers too far ahead", extra={"partition": partition.number, "count": count}
+            )
         dead = 0
-        for timer in [*partition.runaway, *due_timers(partition, overlay, now_ms=turn.now_ms)]:
+        for timer in [*runaway, *due]:
             key = timer_key(timer)
-            # One that fired before it may have cancelled it; a clock that moved may name it twice.
+            # One that fired before it may have cancelled it.
             if overlay.get(key) is not None:
                 overlay.put(key, None)
                 dead += self._timer(timer, overlay, turn, number=partition.number)
@@ -178,7 +188,8 @@ class Decider:
 def rescan(changes: Iterable[Change]) -> None:
     """After an abort: timers that were taken are still there, so look again."""
     for change in changes:
-        change.partition.next_due_ms = min(change.partition.next_due_ms, 0)
+        change.partition.next_due_ms = 0
+        change.partition.runaway_from = b""
 
 
 def is_waiting(partitions: Iterable[Partition]) -> int:

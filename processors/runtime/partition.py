@@ -4,8 +4,8 @@ Owns: what is committed of one partition. A batch changes it only after Kafka ha
 May not: talk to Kafka.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -31,8 +31,8 @@ class Partition:
     """A partition that is live: restored, its offsets known.
 
     `epoch` is new for each assignment: results of effects started under another are dropped.
-    `next_due_ms` is never later than the earliest timer's due time; `runaway` are timers that lie
-    further ahead than their kind allows, to be fired with the first batch.
+    `next_due_ms` is never later than the earliest timer's due time. Timers from the key
+    `runaway_from` on may lie further ahead than their kind allows; None once all were looked at.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Partition:
     replay: str | None
     next_changelog: int
     next_due_ms: int = 0
-    runaway: list[Timer] = field(default_factory=list)
+    runaway_from: bytes | None = b""
 
     def note_due(self, due_ms: int) -> None:
         """A timer was set for that time."""
@@ -54,30 +54,51 @@ class Partition:
         return self.replay if offset <= self.position.offset else None
 
 
-def due_timers(partition: Partition, overlay: Overlay, *, now_ms: int) -> list[Timer]:
-    """The timers that are due, earliest first; moves the partition's `next_due_ms` on."""
+def take_timers(
+    partition: Partition, overlay: Overlay, limits_ms: Mapping[str, int], *, now_ms: int
+) -> tuple[list[Timer], list[Timer]]:
+    """The timers to fire now: those too far ahead, then those due, earliest first.
+
+    Not more than MOST_TIMERS together. Moves `next_due_ms` and `runaway_from` on, to what is left.
+    """
+    runaway = _take_runaway(partition, overlay, limits_ms, now_ms=now_ms)
+    due = _take_due(partition, overlay, now_ms=now_ms, most=MOST_TIMERS - len(runaway))
+    if partition.runaway_from is not None:
+        partition.note_due(now_ms)
+    return runaway, due
+
+
+def _take_due(partition: Partition, overlay: Overlay, *, now_ms: int, most: int) -> list[Timer]:
     rows = overlay.scan(timers_from(0), TIMERS_END)
     due: list[Timer] = []
     partition.next_due_ms = NEVER_MS
-    for key, _ in islice(rows, MOST_TIMERS + 1):
+    for key, _ in islice(rows, most + 1):
         timer = timer_of(key)
-        if timer.due_ms > now_ms or len(due) == MOST_TIMERS:
+        if timer.due_ms > now_ms or len(due) == most:
             partition.next_due_ms = timer.due_ms
             break
         due.append(timer)
     return due
 
 
-def runaway_timers(
-    overlay: Overlay, limits_ms: Mapping[str, int], *, now_ms: int
-) -> Iterator[Timer]:
+def _take_runaway(
+    partition: Partition, overlay: Overlay, limits_ms: Mapping[str, int], *, now_ms: int
+) -> list[Timer]:
     """Timers due later than their kind allows from now: a clock jumped; they are due now."""
-    if not limits_ms:
-        return
-    for key, _ in overlay.scan(timers_from(now_ms + min(limits_ms.values())), TIMERS_END):
+    start, partition.runaway_from = partition.runaway_from, None
+    if start is None or not limits_ms:
+        return []
+    runaway: list[Timer] = []
+    start = max(start, timers_from(now_ms + min(limits_ms.values())))
+    for key, _ in overlay.scan(start, TIMERS_END):
         timer = timer_of(key)
-        if timer.due_ms > now_ms + limits_ms.get(timer.kind, NEVER_MS):
-            yield timer
+        if timer.due_ms <= now_ms + limits_ms.get(timer.kind, NEVER_MS):
+            continue
+        if len(runaway) == MOST_TIMERS:
+            partition.runaway_from = key
+            break
+        runaway.append(timer)
+    return runaway
 
 
 def moved(position: PositionRow, *, offset: int, stream_ms: int, replay: str | None) -> PositionRow:

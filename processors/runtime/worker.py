@@ -21,9 +21,8 @@ from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Effects
 from processors.runtime.failures import Aborted, end_after
 from processors.runtime.ground import Ground, ground_of
-from processors.runtime.overlay import Overlay
 from processors.runtime.pace import Pace
-from processors.runtime.partition import Partition, runaway_timers
+from processors.runtime.partition import Partition
 from processors.runtime.reading import Reading
 from processors.runtime.rows import FORMAT, StoreMeta
 from processors.runtime.setbacks import Setbacks
@@ -170,7 +169,6 @@ class Worker:
             partition.position = change.position
             partition.next_offset = change.next_offset
             partition.replay = change.replay
-            partition.runaway = []
         self._steps.reached(Step.STORED)
         for change in decided.changes:
             for effect in change.effects:
@@ -183,13 +181,7 @@ class Worker:
         self._steps.reached(Step.STARTED)
 
     def _on_live(self, partition: Partition) -> None:
-        """Timers that a clock's jump put too far ahead are due now."""
         self._clock.observe_record(partition.position.stream_ms)
-        overlay = Overlay(partition.store)
-        limits = self._stage.timer_limits_ms
-        partition.runaway = list(runaway_timers(overlay, limits, now_ms=self._clock.now_ms()))
-        if partition.runaway:
-            LOG.warning("timers too far ahead", extra={"count": len(partition.runaway)})
 
 
 def _meta(ground: Ground, partition: Partition, *, live_at_ms: int) -> StoreMeta:

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from processors.core.turn import Record, Timer, Turn
-from processors.runtime.batch import Decided, Decider, Given
-from processors.runtime.partition import Partition
+from processors.core.turn import Output, Record, Timer, Turn
+from processors.runtime.batch import Decided, Decider, Given, rescan
+from processors.runtime.partition import MOST_TIMERS, Partition
 from processors.runtime.rows import FORMAT, PositionRow, StoreMeta, timer_key
 from processors.runtime.stage import Stage
 from processors.runtime.store import Store, StoreCache
 from schemas.topics import Topic
 
 NOW_MS = 1_767_607_200_000
+SECOND_MS = 1_000
+DAY_MS = 86_400_000
 FIRST = Timer(NOW_MS - 2, "wake", "first")
 SECOND = Timer(NOW_MS - 1, "wake", "second")
 META = StoreMeta(format=FORMAT, cluster_id="c", changelog_id="l", next_changelog=0, live_at_ms=1)
@@ -57,6 +59,19 @@ def keys_of(record: Record) -> list[bytes]:
     return [(record.key or b"").decode().encode()]
 
 
+def add(partition: Partition, *timers: Timer) -> None:
+    """Timers that an earlier batch set."""
+    partition.store.write([(timer_key(timer), b"1") for timer in timers], META)
+
+
+def committed(stage: Stage, partition: Partition) -> list[Output]:
+    """What one batch tells; its rows are written."""
+    result = decided(stage, partition)
+    for change in result.changes:
+        partition.store.write(change.writes.items(), META)
+    return result.outputs
+
+
 def decided(stage: Stage, partition: Partition, records: tuple[Record, ...] = ()) -> Decided:
     """What the stage decides on the partition now."""
     given = Given(partition=partition, records=records, arrived=())
@@ -81,13 +96,46 @@ def test_due_timers_fire_in_the_order_they_are_due(partition: Partition) -> None
     assert [output.key for output in outputs] == ["first", "second"]
 
 
-def test_timer_that_is_due_by_two_rules_fires_once(partition: Partition) -> None:
-    """A clock that moves on between start and first batch makes a runaway timer due as well."""
-    partition.runaway = [SECOND]
+def test_timer_too_far_ahead_for_its_kind_is_due_now(partition: Partition) -> None:
+    """A clock that leapt while it was set must not hold it up for days."""
+    two_days_ahead = Timer(NOW_MS + 2 * DAY_MS, "wake", "third")
+    at_its_limit = Timer(NOW_MS + SECOND_MS, "wake", "fourth")
+    add(partition, at_its_limit, two_days_ahead)
 
-    outputs = decided(stage(on_timer=tell), partition).outputs
+    result = decided(stage(on_timer=tell, timer_limits_ms={"wake": SECOND_MS}), partition)
 
-    assert sorted(str(output.key) for output in outputs) == ["first", "second"]
+    assert [output.key for output in result.outputs] == ["third", "first", "second"]
+    assert partition.next_due_ms == at_its_limit.due_ms
+
+
+def test_timers_too_far_ahead_fire_in_batches_of_bounded_size(partition: Partition) -> None:
+    """A transaction of all timers of a partition would be larger than the broker takes."""
+    ours = stage(on_timer=tell, timer_limits_ms={"wake": SECOND_MS, "rest": 3 * DAY_MS})
+    ahead = [Timer(NOW_MS + 2 * DAY_MS + n, "wake", f"t{n}") for n in range(MOST_TIMERS + 5)]
+    add(partition, Timer(NOW_MS + DAY_MS, "rest", "asleep"), *ahead)
+
+    first = committed(ours, partition)
+    second = committed(ours, partition)
+
+    assert [output.key for output in first] == [timer.id for timer in ahead[:MOST_TIMERS]]
+    assert [str(output.key) for output in second] == [
+        *(timer.id for timer in ahead[MOST_TIMERS:]),
+        "first",
+        "second",
+    ]
+    assert partition.next_due_ms == NOW_MS + DAY_MS
+
+
+def test_timers_too_far_ahead_are_looked_at_again_after_an_abort(partition: Partition) -> None:
+    """What was rolled back has not fired."""
+    ours = stage(on_timer=tell, timer_limits_ms={"wake": SECOND_MS})
+    add(partition, Timer(NOW_MS + 2 * DAY_MS, "wake", "third"))
+
+    once = decided(ours, partition)
+    rescan(once.changes)
+    again = decided(ours, partition)
+
+    assert again.outputs == once.outputs
 
 
 def test_timer_that_another_cancelled_in_the_same_batch_does_not_fire(
