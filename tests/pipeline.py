@@ -19,6 +19,7 @@ from ops.standin.launch import running
 from ops.standin.payloads import message_received, to_body
 from ops.standin.signing import secret_of, signed_headers
 from schemas.cluster import create_topics
+from schemas.events import ORDERED_EVENT
 from schemas.settings import Settings
 from schemas.topics import Topic
 from tests.logs import corner, environ_of, records_in
@@ -135,6 +136,16 @@ class Pipeline:
             }
         )
 
+    def told(self, mails: Sequence[Mail]) -> Counter[tuple[str, str]]:
+        """How often each of these messages stands on the public topic."""
+        ours = {mail.identity for mail in mails}
+        events = (
+            ORDERED_EVENT.decode(record.value).event
+            for record in records_in(self.settings, Topic.ORDERED_EVENTS)
+        )
+        identities = ((event.inbox_id, f"<{event.message_id}>") for event in events)
+        return Counter(identity for identity in identities if identity in ours)
+
     def await_mails(self, count: int, *, deadline_s: float = DEADLINE_S) -> None:
         """Return once the provider has accepted that many mails in all."""
         give_up_at_s = time.monotonic() + deadline_s
@@ -209,7 +220,7 @@ api_key = "TEST_API_KEY"
 def pipeline(servers: str, prefix: str, folder: Path, **settings: Any) -> Iterator[Pipeline]:
     """The whole set, live, for as long as the block lasts; all its processes end with it."""
     with ExitStack() as stack:
-        provider = stack.enter_context(running(inboxes=INBOXES, max_messages=20_000))
+        provider = stack.enter_context(running(inboxes=INBOXES, max_messages=200_000))
         config = folder / "onereply.toml"
         config.write_text(directory(provider.url), encoding="utf-8")
         ours = corner(

@@ -18,6 +18,7 @@ from schemas.cluster import create_topics, producer_config
 from schemas.settings import Settings, load_settings
 from schemas.topics import Topic
 from tests.broker import DATA_DIR
+from tests.kept import Kept
 from tests.logs import await_records, environ_of, records_in
 from tests.processes import Process, clean_environ
 
@@ -53,32 +54,6 @@ class Feeder:
         self._thread.join()
         assert self._producer.flush(BACK_AT_WORK_S) == 0
         return self.written
-
-
-class Kept:
-    """The test stage, started again whenever it ends, as a supervisor does."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._ending = threading.Event()
-        self.exit_codes: list[int] = []
-        process.start()
-        process.wait_for("stage live")
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._ending.wait(EVERY_S):
-            # Waiting for it here would take its exit code from the one who started it.
-            if psutil.Process(self._process.pid).status() == psutil.STATUS_ZOMBIE:
-                self.exit_codes.append(self._process.ended())
-                self._process.start()
-
-    def end(self) -> int:
-        """Watch no more, and end the stage in good order; its exit code."""
-        self._ending.set()
-        self._thread.join()
-        return self._process.terminate()
 
 
 @contextmanager
@@ -143,6 +118,8 @@ def test_stage_goes_on_when_the_broker_is_back(
     with cluster(tmp_path, nodes=nodes) as (kafka, settings):
         environ = environ_of(settings) | {"ONEREPLY_DATA_DIR": str(tmp_path / "data")}
         with Process("tests.stages", environ=clean_environ(**environ)) as process:
+            process.start()
+            process.wait_for("stage live")
             kept, feeder = Kept(process), Feeder(settings)
             for _ in range(times):
                 await_records(settings, Topic.THREAD_EVENTS, feeder.written + 20)

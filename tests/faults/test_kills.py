@@ -3,16 +3,13 @@
 import random
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from processors.runtime.steps import Step
-from schemas.events import ORDERED_EVENT
-from schemas.topics import Topic
-from tests.logs import records_in
-from tests.pipeline import STAGES, Mail, Pipeline, conversation, pipeline
+from tests.pipeline import STAGES, Pipeline, conversation, pipeline
 from tests.traffic import Traffic
 
 THREADS, LENGTH = 125, 4
@@ -47,17 +44,6 @@ def kill_twice(whole: Pipeline, name: str, *, traffic: Traffic, rnd: random.Rand
     whole.restart(name)
 
 
-def told(whole: Pipeline, mails: Sequence[Mail]) -> Counter[tuple[str, str]]:
-    """How often each of these messages stands on the public topic."""
-    ours = {mail.identity for mail in mails}
-    events = (
-        ORDERED_EVENT.decode(record.value).event
-        for record in records_in(whole.settings, Topic.ORDERED_EVENTS)
-    )
-    identities = ((event.inbox_id, f"<{event.message_id}>") for event in events)
-    return Counter(identity for identity in identities if identity in ours)
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["door", *STAGES])
 def test_kill_under_load_loses_and_doubles_nothing(whole: Pipeline, name: str, seed: int) -> None:
@@ -76,4 +62,4 @@ def test_kill_under_load_loses_and_doubles_nothing(whole: Pipeline, name: str, s
     whole.await_mails(before.total() + owed.total())
 
     assert whole.replies() - before == owed
-    assert told(whole, mails) == owed
+    assert whole.told(mails) == owed
