@@ -1,14 +1,17 @@
 """A small stage for tests of the runtime, run as `python -m tests.stages`.
 
 Every key of `inbound-events` once to `thread-events`. A value `later` is told again by a timer,
-`outside` by an effect, `bad` cannot be processed. It knows no mail.
+`outside` by an effect; what begins with `bad` cannot be processed, nor can the timer of a `poison`;
+`large` and `wide` cause a record and `long` a row that Kafka would refuse. It knows no mail.
 """
 
 import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 
+from processors.__main__ import EXIT_CODES
 from processors.core.tables import Row, Table
 from processors.core.turn import Effect, Record, Result, Timer, Turn
 from processors.runtime.stage import Lease, Stage
@@ -17,10 +20,12 @@ from processors.runtime.worker import Worker
 from schemas.errors import OneReplyError, Refused
 from schemas.logs import setup_logging
 from schemas.settings import load_settings
-from schemas.topics import Topic
+from schemas.topics import MAX_RECORD_BYTES, Topic
 
 LATER_MS = 200
 LEASE_MS = 2_000
+LARGE = b"x" * MAX_RECORD_BYTES
+TIMERS: Mapping[bytes | None, str] = {b"later": "later", b"poison": "poison"}
 
 
 class SeenRow(Row, frozen=True, kw_only=True, array_like=True):
@@ -36,17 +41,27 @@ SEEN = Table(0x10, SeenRow)
 def on_record(record: Record, turn: Turn) -> None:
     """Pass the first record of each key on."""
     key, value = record.key or b"", record.value
-    if value == b"bad":
+    if (value or b"").startswith(b"bad"):
         raise Refused("it says that it is bad")
     if turn.get(SEEN, key) is not None and record.mark is None:
         return
     turn.emit(Topic.THREAD_EVENTS, key.decode(), value)
+    _overdo(key.decode(), value, turn)
     attempt = f"a{record.offset}" if value == b"outside" else None
     turn.put(SEEN, SeenRow(offset=record.offset, attempt=attempt), key)
-    if value == b"later":
-        turn.set_timer(Timer(turn.now_ms + LATER_MS, "later", key.decode()))
+    if value in TIMERS:
+        turn.set_timer(Timer(turn.now_ms + LATER_MS, TIMERS[value], key.decode()))
     if attempt is not None:
         _claim(key.decode(), attempt, turn)
+
+
+def _overdo(key: str, value: bytes | None, turn: Turn) -> None:
+    if value == b"large":
+        turn.emit(Topic.THREAD_EVENTS, key, LARGE)
+    if value == b"wide":
+        turn.emit(Topic.THREAD_EVENTS, key, b"{}", headers=(("subject", LARGE),))
+    if value == b"long":
+        turn.state.put(SEEN.key(key, "long"), LARGE)
 
 
 def _claim(key: str, attempt: str, turn: Turn) -> None:
@@ -56,6 +71,8 @@ def _claim(key: str, attempt: str, turn: Turn) -> None:
 
 def on_timer(timer: Timer, turn: Turn) -> None:
     """Tell what was to be told later; try a call again whose lease ran out."""
+    if timer.kind == "poison":
+        raise Refused("it says that it is poisoned")
     if timer.kind == "later":
         turn.emit(Topic.THREAD_EVENTS, timer.id, b"told later")
         return
@@ -89,7 +106,7 @@ STAGE = Stage(
     on_result=on_result,
     perform=perform,
     keys=lambda record: [SEEN.key(record.key or b"")],
-    timer_limits_ms={"later": LATER_MS, "lease": LEASE_MS},
+    timer_limits_ms={"later": LATER_MS, "poison": LATER_MS, "lease": LEASE_MS},
 )
 
 
@@ -104,7 +121,7 @@ def main() -> int:
         )
     except OneReplyError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
-        return 3
+        return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
     return 0
 
 

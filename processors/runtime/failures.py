@@ -68,14 +68,14 @@ def hopeless(error: KafkaError) -> OneReplyError | None:
     return None
 
 
-def end_after(error: KafkaError, *, is_overdue: bool = False) -> OneReplyError:
-    """With what this process ends after an error that it cannot go on from.
+def end_after(error: KafkaError, what: str, *, is_overdue: bool = False) -> OneReplyError:
+    """With what this process ends after an error that it cannot go on from; `what` failed.
 
     A transaction that is overdue was ended by its coordinator, which looks the same as a newer
     process of this name; so that is Transient, and only what came in time is Fenced.
     """
     if error.code() in FENCED and is_overdue:
-        return Transient(f"the transaction took longer than it may: {error}")
+        return Transient(f"{what}, and it took longer than it may: {error.str()}")
     if error.code() in FORBIDDEN | FENCED or error.fatal():
-        return Fenced(str(error))
-    return Transient(str(error))
+        return Fenced(f"{what}: {error.str()}")
+    return Transient(f"{what}: {error.str()}")

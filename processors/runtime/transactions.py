@@ -25,9 +25,12 @@ LOG = logging.getLogger("processors.transactions")
 
 # An abort is asked for so long: the coordinator ends what it does not hear of.
 ABORT_DEADLINE_S: Final = 10.0
+# Between two tries the reports of records are taken in, for which an abort waits.
+ABORT_SLICE_S: Final = 1.0
 # A call that has no time left is made all the same, to learn what it has come to.
 SHORTEST_CALL_S: Final = 0.1
 INIT_DEADLINE_S: Final = 60.0
+NOT_KNOWN: Final = "what came of a transaction is not known"
 # What produce() says once the transaction has failed: that it has, and not of what.
 NOT_ITS_OWN: Final = frozenset({KafkaError._STATE, KafkaError._FATAL})  # noqa: SLF001  # the library's public constants have these names
 
@@ -90,7 +93,7 @@ class Transactions:
         try:
             self._producer.init_transactions(INIT_DEADLINE_S)
         except KafkaException as error:
-            raise end_after(error.args[0]) from error
+            raise end_after(error.args[0], "transactions cannot start") from error
 
     def commit(self, batch: Batch) -> Acks:
         """Return once all of the batch is committed; where its changelog stands then.
@@ -168,13 +171,20 @@ class Transactions:
     def _abort(self, error: KafkaException, *, deadline_s: float) -> NoReturn:
         kafka_error: KafkaError = error.args[0]
         if not kafka_error.txn_requires_abort():
-            raise end_after(kafka_error, is_overdue=boot_s() >= deadline_s) from error
+            is_overdue = boot_s() >= deadline_s
+            raise end_after(kafka_error, NOT_KNOWN, is_overdue=is_overdue) from error
         try:
-            _retried(self._producer.abort_transaction, deadline_s=boot_s() + ABORT_DEADLINE_S)
+            _retried(self._end, deadline_s=boot_s() + ABORT_DEADLINE_S)
         except KafkaException as second:
             LOG.warning("abort failed", extra={"reason": str(kafka_error)})
-            raise end_after(second.args[0], is_overdue=boot_s() >= deadline_s) from second
+            is_overdue = boot_s() >= deadline_s
+            raise end_after(second.args[0], NOT_KNOWN, is_overdue=is_overdue) from second
         raise Aborted(kafka_error) from error
+
+    def _end(self, left_s: float) -> None:
+        # An abort waits for the reports of what it takes back, and takes in none of them itself.
+        self._producer.poll(0)
+        self._producer.abort_transaction(min(left_s, ABORT_SLICE_S))
 
 
 def longest_s(settings: Settings) -> float:

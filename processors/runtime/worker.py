@@ -10,7 +10,7 @@ May not: decide.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -78,7 +78,7 @@ class Worker:
         try:
             self._work(is_stopping)
         except KafkaException as error:
-            raise end_after(error.args[0]) from error
+            raise end_after(error.args[0], "the broker does not answer") from error
 
     def _work(self, is_stopping: Callable[[], bool]) -> None:
         self._transactions.open()
@@ -105,17 +105,27 @@ class Worker:
         # Taken before the poll: a member that loses its group after the poll would else be given
         # metadata without a generation, which Kafka takes for valid in a group that is empty.
         metadata = self._consumer.consumer_group_metadata()
+        if self._assignment.live and not self._clock.is_known:
+            # Its ack says what time it is. It has nothing else to say.
+            partition = next(iter(self._assignment.live.values()))
+            self._carry_out(self._decider.touched(partition), metadata)
         messages = self._poll()
-        self._assignment.advance(self._consumer, self._on_live)
+        self._assignment.advance(self._consumer)
         self._steps.reached(Step.POLLED)
         arrived = self._effects.take(MOST_RESULTS)
         given = self._reading.given(messages, arrived)
+        if not self._clock.is_known:
+            # Nothing can be decided at a time that is not known; it is read again when it is.
+            self._seek_back(each.partition for each in given)
+            return
         if not given:
             return
         decided = self._decider.decide(given, now_ms=self._clock.now_ms())
         self._steps.reached(Step.DECIDED)
-        if not decided.changes:
-            return
+        if decided.changes:
+            self._carry_out(decided, metadata)
+
+    def _carry_out(self, decided: Decided, metadata: Any) -> None:
         self._pace.began()
         try:
             with self._watchdog.watching():
@@ -153,8 +163,14 @@ class Worker:
     def _go_back(self, decided: Decided) -> None:
         rescan(decided.changes)
         self._effects.give_back(decided.arrived)
-        for place in _committed(self._ground.input, self._assignment, decided):
-            self._consumer.seek(place)
+        self._seek_back(change.partition for change in decided.changes)
+
+    def _seek_back(self, partitions: Iterable[Partition]) -> None:
+        """To where those stand that are still ours."""
+        for each in partitions:
+            if self._assignment.live.get(each.number) is each:
+                place = TopicPartition(self._ground.input, each.number, each.next_offset)
+                self._consumer.seek(place)
 
     # -- R5, R6
 
@@ -180,9 +196,6 @@ class Worker:
                 )
         self._steps.reached(Step.STARTED)
 
-    def _on_live(self, partition: Partition) -> None:
-        self._clock.observe_record(partition.position.stream_ms)
-
 
 def _meta(ground: Ground, partition: Partition, *, live_at_ms: int) -> StoreMeta:
     return StoreMeta(
@@ -207,15 +220,6 @@ def _consumer_options(settings: Settings, name: str) -> dict[str, Any]:
         "queued.min.messages": min(settings.batch_records * 2, 100_000),
         "logger": logging.getLogger("processors.consumer"),
     }
-
-
-def _committed(topic: str, assignment: Assignment, decided: Decided) -> list[TopicPartition]:
-    """Where the partitions of a batch stand that are still ours."""
-    return [
-        TopicPartition(topic, partition.number, partition.next_offset)
-        for partition in (change.partition for change in decided.changes)
-        if assignment.live.get(partition.number) is partition
-    ]
 
 
 def _batch(topic: str, decided: Decided, metadata: Any) -> Batch:

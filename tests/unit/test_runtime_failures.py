@@ -107,4 +107,4 @@ def test_process_that_cannot_go_on_says_whether_a_new_one_can(
     error: KafkaError, *, is_overdue: bool, expected: type[OneReplyError]
 ) -> None:
     """A broker that was away must not look like another process of this name."""
-    assert type(end_after(error, is_overdue=is_overdue)) is expected
+    assert type(end_after(error, "it failed", is_overdue=is_overdue)) is expected
