@@ -28,8 +28,9 @@ test: setup ## every test but chaos and bench, on a broker of its own
 	@$(BIN)/pytest -q -n 2 tests/unit tests/properties tests/contract
 	@$(BIN)/pytest -v -n 2 --dist loadfile -m "not chaos" tests/integration tests/faults tests/docs
 
-chaos: setup ## the long fault tests
-	@$(BIN)/pytest -v -m chaos tests/faults
+chaos: setup ## kill everything under load, after the long fault tests (KILLS=n SEED=s for it alone)
+	@$(if $(KILLS),,$(BIN)/pytest -v -m chaos tests/faults)
+	@$(BIN)/python -m tests.chaos
 
 bench: setup ## figures, each checked against its own result (NAME=dedupe for one)
 	@$(BIN)/python -m tests.bench $(NAME)
