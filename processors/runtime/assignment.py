@@ -10,7 +10,6 @@ May not: decide or produce.
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -115,7 +114,7 @@ class Assignment:
         """Whether every partition of ours is live."""
         return not self._new and not self._opening
 
-    def advance(self, consumer: Consumer, on_live: Callable[[Partition], None]) -> None:
+    def advance(self, consumer: Consumer) -> None:
         """Do a slice of what new partitions need.
 
         Raises where a person must act, and Transient where nothing has moved for too long.
@@ -137,7 +136,6 @@ class Assignment:
             del self._opening[number]
             self._patience.is_answered(number)
             self.live[number] = partition
-            on_live(partition)
         if self.is_settled and not self._was_settled:
             self._was_settled = True
             LOG.info(

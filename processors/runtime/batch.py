@@ -65,8 +65,8 @@ class Given:
     """What came for one partition."""
 
     partition: Partition
-    records: Sequence[Record]
-    arrived: Sequence[Arrived]
+    records: Sequence[Record] = ()
+    arrived: Sequence[Arrived] = ()
 
 
 class Decider:
@@ -84,6 +84,13 @@ class Decider:
             if change is not None:
                 decided.changes.append(change)
         return decided
+
+    def touched(self, partition: Partition) -> Decided:
+        """Where the partition stands, and nothing else."""
+        overlay, given = Overlay(partition.store), Given(partition=partition)
+        turn = Turn(overlay, TimerRows(overlay, partition.note_due), now_ms=0, stream_ms=0)
+        change = self._change(given, overlay, turn)
+        return Decided(claimed_at_s=boot_s(), changes=[change])
 
     def _partition(self, given: Given, decided: Decided, *, now_ms: int) -> Change | None:
         partition = given.partition

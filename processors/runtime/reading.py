@@ -47,10 +47,12 @@ class Reading:
 
     def given(self, messages: list[Message], arrived: list[Arrived]) -> list[Given]:
         """What came for partitions that are ours, live, and not read past already."""
+        latest_ms = max((message.timestamp()[1] for message in messages), default=0)
+        self._clock.observe_record(latest_ms)
         now_ms, live = self._clock.now_ms(), self._assignment.live
         records: dict[int, list[Record]] = {}
         for message in messages:
-            record = self._record(message)
+            record = self._record(message, now_ms=now_ms)
             if record is not None:
                 records.setdefault(record.partition, []).append(record)
         results: dict[int, list[Arrived]] = {}
@@ -66,7 +68,7 @@ class Reading:
             if number in records or number in results or partition.next_due_ms <= now_ms
         ]
 
-    def _record(self, message: Message) -> Record | None:
+    def _record(self, message: Message, *, now_ms: int) -> Record | None:
         if (error := message.error()) is not None:
             self._poll_error(message, error)
             return None
@@ -75,8 +77,6 @@ class Reading:
         if partition is None or offset < partition.next_offset:
             return None
         headers: list[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]  # the library's own type allows shapes that consumers never see
-        timestamp_ms = message.timestamp()[1]
-        self._clock.observe_record(timestamp_ms)
         return Record(
             topic=self._stage.input,
             partition=number,
@@ -84,7 +84,8 @@ class Reading:
             key=message.key(),
             value=message.value(),
             headers=headers,
-            timestamp_ms=timestamp_ms,
+            # A broker whose clock leapt ahead must not carry rows past their age.
+            timestamp_ms=min(message.timestamp()[1], now_ms),
             mark=header(headers, REPLAY) or partition.mark_of(offset),
         )
 

@@ -2,10 +2,10 @@
 
 R1 polled, R3 decided (R2, the rows read, lies between them and touches nothing), R4a records
 produced, R4b offsets sent, R4c committed, R5 store written, R6 effects started. A fault test halts
-a process at a step and kills it there.
+a process at a step and kills it there, or puts its wall clock off.
 
-Owns: the list of steps.
-May not: do anything unless a halt was asked for.
+Owns: the list of steps, and what fault tests may ask of a process.
+May not: do anything unless it was asked for.
 """
 
 import logging
@@ -46,15 +46,22 @@ class NoHalt:
 
 
 class HaltAt:
-    """Stops this very process (SIGSTOP) when a step is reached for the n-th time."""
+    """Stops this very process (SIGSTOP) when a step is reached for the n-th time.
+
+    Steps after a poll count only where something was decided: the transaction by which a process
+    learns the time is no batch.
+    """
 
     def __init__(self, step: Step, nth: int) -> None:
         self._step = step
         self._left = nth
+        self._is_batch = False
 
     def reached(self, step: Step) -> None:
         """Count, and stop at the n-th."""
-        if step is not self._step:
+        if step in (Step.POLLED, Step.DECIDED):
+            self._is_batch = step is Step.DECIDED
+        if step is not self._step or not (self._is_batch or step is Step.POLLED):
             return
         self._left -= 1
         if self._left == 0:
@@ -71,3 +78,15 @@ def steps_from(asked: str | None) -> Steps:
         return HaltAt(Step(name), int(count or "1"))
     except ValueError as error:
         raise SettingsError([f"ONEREPLY_HALT_AT: {error}; expected STEP:N, e.g. R4c:3"]) from error
+
+
+def wall_shift_ms() -> int:
+    """By how much the wall clock of this process is put off, for fault tests only.
+
+    Nothing but the age of stores may change with it. Raises SettingsError.
+    """
+    asked = os.environ.get("ONEREPLY_WALL_SHIFT_MS") or "0"
+    try:
+        return int(asked)
+    except ValueError as error:
+        raise SettingsError([f"ONEREPLY_WALL_SHIFT_MS: {error}"]) from error

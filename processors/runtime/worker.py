@@ -116,7 +116,7 @@ class Worker:
         given = self._reading.given(messages, arrived)
         if not self._clock.is_known:
             # Nothing can be decided at a time that is not known; it is read again when it is.
-            self._seek_back(each.partition for each in given)
+            self._seek_back(each.partition for each in given if each.records)
             return
         if not given:
             return
@@ -186,15 +186,19 @@ class Worker:
             partition.next_offset = change.next_offset
             partition.replay = change.replay
         self._steps.reached(Step.STORED)
-        for change in decided.changes:
-            for effect in change.effects:
-                self._effects.start(
-                    effect,
-                    partition=change.partition.number,
-                    epoch=change.partition.epoch,
-                    claimed_at_s=decided.claimed_at_s,
-                )
+        _start(decided, self._effects)
         self._steps.reached(Step.STARTED)
+
+
+def _start(decided: Decided, effects: Effects) -> None:
+    for change in decided.changes:
+        for effect in change.effects:
+            effects.start(
+                effect,
+                partition=change.partition.number,
+                epoch=change.partition.epoch,
+                claimed_at_s=decided.claimed_at_s,
+            )
 
 
 def _meta(ground: Ground, partition: Partition, *, live_at_ms: int) -> StoreMeta:

@@ -18,6 +18,7 @@ UNLISTED = {
     "ONEREPLY_HALT_AT": "ends a stage at a numbered step; tests of crashes",
     "ONEREPLY_STANDIN_API_KEY": "made anew by each run, for the stand-in provider",
     "ONEREPLY_STANDIN_WEBHOOK_SECRET": "made anew by each run, for the stand-in provider",
+    "ONEREPLY_WALL_SHIFT_MS": "puts the wall clock of a stage off; tests of clocks",
 }
 
 
