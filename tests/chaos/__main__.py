@@ -9,17 +9,29 @@ import os
 import secrets
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
+import httpx
+
 from ops.kafka.cluster import cluster_folder
+from ops.kafka.errors import BrokerAway
 from tests.chaos.plan import plan
 from tests.chaos.run import Stalled, run
 from tests.chaos.verdict import table
 
 KILLS: Final = 40
+# A deadline that passed, a broker that did not come back, a process that did not end.
+NOT_COUNTED: Final = (
+    AssertionError,
+    Stalled,
+    BrokerAway,
+    httpx.HTTPError,
+    subprocess.TimeoutExpired,
+)
 
 
 def main() -> int:
@@ -33,8 +45,8 @@ def main() -> int:
     say(f"{again}\nlogs: {folder}\n")
     try:
         outcome = run(plan(seed, kills), folder, say)
-    except (AssertionError, Stalled) as error:
-        say(f"\n{error}\n\nnot counted: {again}\nlogs: {folder}")
+    except NOT_COUNTED as error:
+        say(f"\n{type(error).__name__}: {error}\n\nnot counted: {again}\nlogs: {folder}")
         return 1
     say(f"\n{table(outcome)}\n\n{outcome.seconds:.0f} s; {again}\nlogs: {folder}")
     if path := os.environ.get("JSON"):
