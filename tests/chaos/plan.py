@@ -19,8 +19,8 @@ PROCESSES: Final = ("door", *STAGES)
 # The stages that call the provider.
 CALLERS: Final = ("fetch", "send")
 # How often a step passes before it is struck there. An idle loop polls ten times a second.
-MOST_POLLS, MOST_BATCHES = 40, 12
-KILLS_A_PAUSE, KILLS_A_BROKER_KILL = 10, 20
+MOST_POLLS, MOST_BATCHES = 40, 8
+KILLS_A_PAUSE, KILLS_A_BROKER_KILL = 10, 25
 
 
 class Moment(StrEnum):
