@@ -1,8 +1,9 @@
 """A small stage for tests of the runtime, run as `python -m tests.stages`.
 
-Every key of `inbound-events` once to `thread-events`. A value `later` is told again by a timer,
-`outside` by an effect; what begins with `bad` cannot be processed, nor can the timer of a `poison`;
-`large` and `wide` cause a record and `long` a row that Kafka would refuse. It knows no mail.
+Every key of `inbound-events` once to `thread-events`. A value `later` or `tomorrow` is told again
+by a timer, `outside` by an effect; what begins with `bad` cannot be processed, nor can the timer of
+a `poison`; `large` and `wide` cause a record and `long` a row that Kafka would refuse. It knows no
+mail.
 """
 
 import os
@@ -25,7 +26,8 @@ from schemas.topics import MAX_RECORD_BYTES, Topic
 LATER_MS = 200
 LEASE_MS = 2_000
 LARGE = b"x" * MAX_RECORD_BYTES
-TIMERS: Mapping[bytes | None, str] = {b"later": "later", b"poison": "poison"}
+WAITS_MS = {"later": LATER_MS, "tomorrow": 24 * 3_600_000, "poison": LATER_MS}
+TIMERS: Mapping[bytes | None, str] = {kind.encode(): kind for kind in WAITS_MS}
 
 
 class SeenRow(Row, frozen=True, kw_only=True, array_like=True):
@@ -50,7 +52,8 @@ def on_record(record: Record, turn: Turn) -> None:
     attempt = f"a{record.offset}" if value == b"outside" else None
     turn.put(SEEN, SeenRow(offset=record.offset, attempt=attempt), key)
     if value in TIMERS:
-        turn.set_timer(Timer(turn.now_ms + LATER_MS, TIMERS[value], key.decode()))
+        kind = TIMERS[value]
+        turn.set_timer(Timer(turn.now_ms + WAITS_MS[kind], kind, key.decode()))
     if attempt is not None:
         _claim(key.decode(), attempt, turn)
 
@@ -73,8 +76,8 @@ def on_timer(timer: Timer, turn: Turn) -> None:
     """Tell what was to be told later; try a call again whose lease ran out."""
     if timer.kind == "poison":
         raise Refused("it says that it is poisoned")
-    if timer.kind == "later":
-        turn.emit(Topic.THREAD_EVENTS, timer.id, b"told later")
+    if timer.kind in WAITS_MS:
+        turn.emit(Topic.THREAD_EVENTS, timer.id, f"told {timer.kind}".encode())
         return
     key, _, attempt = timer.id.partition(" ")
     row = turn.get(SEEN, key.encode())
@@ -106,7 +109,7 @@ STAGE = Stage(
     on_result=on_result,
     perform=perform,
     keys=lambda record: [SEEN.key(record.key or b"")],
-    timer_limits_ms={"later": LATER_MS, "poison": LATER_MS, "lease": LEASE_MS},
+    timer_limits_ms=WAITS_MS | {"lease": LEASE_MS},
 )
 
 
