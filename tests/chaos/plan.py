@@ -64,7 +64,7 @@ def plan(seed: int, kills: int) -> Plan:
     strikes: dict[str, list[Strike]] = {name: [] for name in PROCESSES}
     for name, at in _drawn(kills, rnd):
         strikes[name].append(_strike(at, rnd))
-    for name, at in _drawn(-(-kills // KILLS_A_PAUSE), rnd):
+    for name, at in _drawn(kills // KILLS_A_PAUSE, rnd):
         order = strikes[name]
         order.insert(rnd.randint(0, len(order)), _strike(at, rnd, is_pause=True))
     return Plan(
@@ -96,6 +96,5 @@ def _strike(at: str, rnd: random.Random, *, is_pause: bool = False) -> Strike:
 
 
 def _broker_kills(kills: int, rnd: random.Random) -> tuple[BrokerKill, ...]:
-    count = -(-kills // KILLS_A_BROKER_KILL)
-    moments = sorted(rnd.sample(range(1, kills + 1), count))
+    moments = sorted(rnd.sample(range(1, kills + 1), kills // KILLS_A_BROKER_KILL))
     return tuple(BrokerKill(after_kills=each, away_s=rnd.uniform(0, 3)) for each in moments)
