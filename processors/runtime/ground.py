@@ -140,7 +140,9 @@ def _why_rebuild(store: Store, meta: StoreMeta | None, *, end: int) -> str | Non
     if meta.next_changelog > end:
         return f"it stands at {meta.next_changelog}, and its changelog ends at {end}"
     kept_ms = TOPICS[Topic.DEDUPE_STATE].delete_retention_ms or 0
-    # A wall clock that is behind the store by as much can tell nothing of its age.
-    if abs(wall_ms() - meta.live_at_ms) > kept_ms // 2:
+    away_ms = wall_ms() - meta.live_at_ms
+    if away_ms < -kept_ms // 2:
+        return "it was live when this host's clock says is yet to come, so its age is not known"
+    if away_ms > kept_ms // 2:
         return "away for longer than half of what its changelog keeps deletions"
     return None

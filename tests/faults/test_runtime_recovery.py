@@ -77,6 +77,11 @@ def long_away(folder: Path) -> None:
     change_meta(folder, lambda meta: packed(replace(meta, live_at_ms=1)))
 
 
+def of_the_future(folder: Path) -> None:
+    """As a host finds it whose clock is far behind."""
+    change_meta(folder, lambda meta: packed(replace(meta, live_at_ms=1 << 50)))
+
+
 def without_memory(folder: Path) -> None:
     """Its rows are there, and nothing says up to where."""
     change_meta(folder, lambda _meta: b"\xc1")
@@ -92,7 +97,9 @@ def damaged(folder: Path) -> None:
     (folder / "CURRENT").write_bytes(b"")
 
 
-@pytest.mark.parametrize("harm", [of_another_format, long_away, without_memory, ahead, damaged])
+@pytest.mark.parametrize(
+    "harm", [of_another_format, long_away, of_the_future, without_memory, ahead, damaged]
+)
 def test_store_that_cannot_be_built_upon_is_rebuilt_and_said_to_be(
     settings: Settings, tmp_path: Path, *, harm: Callable[[Path], None]
 ) -> None:

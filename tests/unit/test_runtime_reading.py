@@ -1,25 +1,33 @@
-"""What a poll's errors mean for the stage."""
+"""What a poll's records and errors mean for the stage."""
+
+from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, Message
 
 from processors.runtime.assignment import Assignment
 from processors.runtime.clock import BrokerClock
 from processors.runtime.failures import Fenced
+from processors.runtime.partition import Partition
 from processors.runtime.reading import Reading
+from processors.runtime.rows import PositionRow
+from processors.runtime.store import Store, StoreCache
 from tests.stages import STAGE
 
+BROKER_MS = 1_767_607_200_000
+DAY_MS = 86_400_000
 
-class NothingLive(Assignment):
-    """An assignment without partitions, which needs no cluster."""
 
-    def __init__(self) -> None:
-        self.live = {}
+class Live(Assignment):
+    """An assignment of these partitions, which needs no cluster."""
+
+    def __init__(self, *partitions: Partition) -> None:
+        self.live = {each.number: each for each in partitions}
 
 
 def read(code: int) -> object:
     """What comes of a poll that brought this error alone."""
-    reading = Reading(STAGE, NothingLive(), BrokerClock(), topic="inbound-events")
+    reading = Reading(STAGE, Live(), BrokerClock(), topic="inbound-events")
     error = KafkaError(code, "said the broker")
     return reading.given([Message(topic="inbound-events", partition=0, error=error)], [])
 
@@ -41,3 +49,31 @@ def test_worker_that_can_read_no_more_stops(code: int) -> None:
 def test_worker_outlives_an_error_that_passes() -> None:
     """A connection comes back by itself."""
     assert read(KafkaError._TRANSPORT) == []  # noqa: SLF001  # the library's public constant has this name
+
+
+def test_record_of_a_broker_whose_clock_leapt_is_no_later_than_now(tmp_path: Path) -> None:
+    """Its time would age every row of the partition by days, after a restart as well."""
+    store = Store(tmp_path, StoreCache(1 << 20))
+    partition = Partition(
+        number=0,
+        epoch=1,
+        store=store,
+        position=PositionRow(topic_id="t"),
+        next_offset=0,
+        replay=None,
+        next_changelog=0,
+    )
+    clock = BrokerClock(lambda: 500.0)
+    clock.observe_ack(BROKER_MS)
+    reading = Reading(STAGE, Live(partition), clock, topic="inbound-events")
+
+    (given,) = reading.given([stored(0, BROKER_MS), stored(1, BROKER_MS + 2 * DAY_MS)], [])
+    store.close()
+
+    assert [record.timestamp_ms for record in given.records] == [BROKER_MS, BROKER_MS]
+
+
+def stored(offset: int, appended_ms: int) -> Message:
+    """A record as a poll brings it."""
+    at = (TIMESTAMP_LOG_APPEND_TIME, appended_ms)
+    return Message(topic="inbound-events", partition=0, offset=offset, timestamp=at)
