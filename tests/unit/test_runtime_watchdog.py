@@ -4,7 +4,7 @@ import threading
 
 from processors.runtime.transactions import ABORT_DEADLINE_S, longest_s
 from processors.runtime.watchdog import Watchdog
-from schemas.settings import Settings
+from schemas.settings import load_settings
 
 # Far longer than a look takes, also on a busy machine.
 PATIENCE_S = 30.0
