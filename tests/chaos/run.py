@@ -69,10 +69,7 @@ class Run:
                 self._kill_the_broker()
             mails = self._load.end()
             owed = {mail.identity for mail in mails}
-            while not owed <= set(self._whole.replies()):
-                self._look()
-            # Nothing more may come, and only time can show it.
-            self._pace.wait(QUIET_S)
+            self._rest(owed)
         finally:
             for kept in self._kept.values():
                 kept.leave()
@@ -88,6 +85,16 @@ class Run:
             mails=counted(owed, self._whole.replies()),
             seconds=self.now_s(),
         )
+
+    def _rest(self, owed: set[tuple[str, str]]) -> None:
+        try:
+            while not owed <= set(self._whole.replies()):
+                self._look()
+        except Stalled as error:
+            # What is lost by now is counted by its name.
+            self._say(str(error))
+        # Nothing more may come, and only time can show it.
+        self._pace.wait(QUIET_S)
 
     def _kills(self) -> int:
         landed = (each for victim in self._victims.values() for each in victim.landed)
