@@ -36,6 +36,6 @@ def test_block_that_ended_is_forgotten() -> None:
 
 def test_abort_has_its_time_after_a_transaction_that_used_up_its_own() -> None:
     """Ended in the middle of its abort, a stage would not say what went wrong."""
-    settings = Settings(transaction_timeout_ms=3_000)
+    settings = load_settings(transaction_timeout_ms=3_000)
 
     assert longest_s(settings) == 3 + ABORT_DEADLINE_S
