@@ -11,7 +11,6 @@ May not: matter to a cluster of several nodes, where another node leads.
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -41,8 +40,7 @@ def fence(folder: Path, *, plan: ClusterPlan, address: NodeAddress, jvm: Jvm) ->
 
     Where it was not, the node may start all the same: it then waits for its old session.
     """
-    properties: Mapping[str, object] = controller_properties(plan, address, log_dir="data")
-    text = "".join(f"{name}={value}\n" for name, value in properties.items())
+    text = controller_properties(plan, address, log_dir="data")
     (folder / PROPERTIES).write_text(text, encoding="utf-8")
     log = folder / "server.log"
     with spawn(jvm.broker(mark_of(folder), PROPERTIES), folder=folder) as controller:

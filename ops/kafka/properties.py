@@ -52,13 +52,11 @@ def server_properties(plan: ClusterPlan, node: NodeAddress, *, log_dir: str) -> 
     return _lines({**own, **SMALL, **SAFE, **QUICK, **patience})
 
 
-def controller_properties(
-    plan: ClusterPlan, node: NodeAddress, *, log_dir: str
-) -> dict[str, object]:
+def controller_properties(plan: ClusterPlan, node: NodeAddress, *, log_dir: str) -> str:
     """The same node as a controller alone, which ends a silent broker's session at once."""
     addresses = _addresses(plan, node)
     kept = ("node.id", "controller.quorum.voters", "controller.listener.names")
-    return {name: addresses[name] for name in kept} | {
+    own = {
         "process.roles": "controller",
         "listeners": f"CONTROLLER://{HOST}:{node.controller_port}",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
@@ -66,6 +64,7 @@ def controller_properties(
         "broker.heartbeat.interval.ms": 100,
         "broker.session.timeout.ms": 300,
     }
+    return _lines({name: addresses[name] for name in kept} | own)
 
 
 def _addresses(plan: ClusterPlan, node: NodeAddress) -> dict[str, object]:

@@ -15,7 +15,7 @@ from processors.runtime.assignment import Assignment
 from processors.runtime.batch import Given
 from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Arrived
-from processors.runtime.failures import Fenced
+from processors.runtime.failures import FORBIDDEN, Fenced
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
 from schemas.errors import Transient
@@ -25,13 +25,7 @@ LOG = logging.getLogger("processors.reading")
 
 # What no further poll can mend. The library says _FATAL of a worker whose name was taken, but its
 # `fatal()` is false on errors that a poll returns (confluent-kafka-python, issue 869).
-HOPELESS: Final = frozenset(
-    {
-        KafkaError._FATAL,  # noqa: SLF001  # the library's public constant has this name
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-    }
-)
+HOPELESS: Final = FORBIDDEN | {KafkaError._FATAL}  # noqa: SLF001  # the library's public constant has this name
 
 
 class Reading:

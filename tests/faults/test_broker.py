@@ -19,8 +19,8 @@ from schemas.settings import Settings, load_settings
 from schemas.topics import Topic
 from tests.broker import DATA_DIR
 from tests.kept import Kept
-from tests.logs import await_records, environ_of, records_in
-from tests.processes import Process, clean_environ
+from tests.logs import await_records, records_in
+from tests.staging import stage
 
 EVERY_S = 0.01
 # A transaction's time, the grace of the watchdog, a session, a restart: and all of it three times.
@@ -116,8 +116,7 @@ def test_stage_goes_on_when_the_broker_is_back(
 ) -> None:
     """Each record has its effect once; the stage waits, or ends with code 3 and is started anew."""
     with cluster(tmp_path, nodes=nodes) as (kafka, settings):
-        environ = environ_of(settings) | {"ONEREPLY_DATA_DIR": str(tmp_path / "data")}
-        with Process("tests.stages", environ=clean_environ(**environ)) as process:
+        with stage(settings, tmp_path / "data") as process:
             process.start()
             process.wait_for("stage live")
             kept, feeder = Kept(process), Feeder(settings)

@@ -12,22 +12,11 @@ from processors.core.turn import MAX_VALUE_BYTES, MAX_WRITTEN_BYTES
 from schemas.cluster import admin, create_topics, seen_topics
 from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.logs import await_records, corner, environ_of, put, records_in
-from tests.processes import DEADLINE_S, Process, clean_environ
+from tests.logs import await_records, corner, put, records_in
+from tests.processes import DEADLINE_S
+from tests.staging import stage, told
 
 PLAIN = [(f"k{number}".encode(), b"plain") for number in range(20)]
-
-
-def stage(settings: Settings, data: Path) -> Process:
-    """The test stage on this corner of the broker."""
-    ours = environ_of(settings) | {"ONEREPLY_DATA_DIR": str(data)}
-    return Process("tests.stages", environ=clean_environ(**ours))
-
-
-def told(settings: Settings) -> Counter[tuple[bytes | None, bytes | None]]:
-    """What the stage has told, each thing with how often."""
-    records = records_in(settings, Topic.THREAD_EVENTS)
-    return Counter((record.key, record.value) for record in records)
 
 
 def alter(settings: Settings, topic: Topic, option: str, value: str) -> None:

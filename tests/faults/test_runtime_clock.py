@@ -10,8 +10,8 @@ from processors.runtime.steps import Step
 from schemas.cluster import create_topics
 from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.logs import await_records, corner, environ_of, put, records_in
-from tests.processes import Process, clean_environ
+from tests.logs import await_records, corner, put, records_in
+from tests.staging import stage, told
 
 SKEWS_MS = {
     "true": 0,
@@ -22,19 +22,6 @@ SKEWS_MS = {
 # A timer of 200 ms waits for polls and commits on top, not for a clock.
 SECONDS_S = 15.0
 LATER = Counter([(b"one", b"later"), (b"one", b"told later")])
-
-
-def stage(settings: Settings, data: Path) -> Process:
-    """The test stage with its stores in that folder."""
-    ours = environ_of(settings) | {"ONEREPLY_DATA_DIR": str(data)}
-    return Process("tests.stages", environ=clean_environ(**ours))
-
-
-def told(settings: Settings) -> Counter[tuple[bytes | None, bytes | None]]:
-    """What the stage has told, each thing with how often."""
-    return Counter(
-        (record.key, record.value) for record in records_in(settings, Topic.THREAD_EVENTS)
-    )
 
 
 def positions(settings: Settings) -> int:

@@ -15,19 +15,14 @@ from processors.runtime.store import Store, StoreCache
 from schemas.cluster import admin, create_topics
 from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.logs import await_records, corner, environ_of, put, records_in
-from tests.processes import DEADLINE_S, Process, clean_environ
+from tests.logs import await_records, corner, put
+from tests.processes import DEADLINE_S, Process
+from tests.staging import stage, told
 
 FIRST = [(f"k{number}".encode(), b"plain") for number in range(30)]
 NEW = (b"new", b"plain")
 # What is told again would be told within the time that this takes, too.
 MARKER = (b"marker", b"plain")
-
-
-def stage(settings: Settings, data: Path) -> Process:
-    """The test stage with its stores in that folder."""
-    ours = environ_of(settings) | {"ONEREPLY_DATA_DIR": str(data)}
-    return Process("tests.stages", environ=clean_environ(**ours))
 
 
 def store_folder(settings: Settings, data: Path) -> Path:
@@ -55,8 +50,7 @@ def told_after_everything_again(settings: Settings, data: Path) -> tuple[Counter
         process.start()
         await_records(settings, Topic.THREAD_EVENTS, len(FIRST) + 2)
         assert process.terminate() == 0
-    told = records_in(settings, Topic.THREAD_EVENTS)
-    return Counter((record.key, record.value) for record in told), process
+    return told(settings), process
 
 
 def change_meta(folder: Path, change: Callable[[StoreMeta], bytes]) -> None:
@@ -107,9 +101,9 @@ def test_store_that_cannot_be_built_upon_is_rebuilt_and_said_to_be(
     """Its changelog holds all of it, so nothing is told twice and nothing is lost."""
     harm(store_folder(settings, tmp_path))
 
-    told, process = told_after_everything_again(settings, tmp_path)
+    seen, process = told_after_everything_again(settings, tmp_path)
 
-    assert told == Counter([*FIRST, NEW, MARKER])
+    assert seen == Counter([*FIRST, NEW, MARKER])
     assert any("store rebuilt" in line for line in process.lines)
 
 

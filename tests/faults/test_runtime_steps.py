@@ -7,12 +7,9 @@ import pytest
 
 from processors.runtime.steps import Step
 from schemas.cluster import create_topics
-from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.logs import await_records, corner, environ_of, put, records_in
-from tests.processes import Process, clean_environ
-
-Told = tuple[bytes | None, bytes | None]
+from tests.logs import await_records, corner, put, records_in
+from tests.staging import Told, stage, told
 
 EVENTS: list[Told] = [(f"k{number}".encode(), b"plain") for number in range(40)]
 TOLD_TWICE: list[Told] = [(b"timer", b"later"), (b"call", b"outside")]
@@ -25,19 +22,6 @@ EXPECTED: Counter[Told] = Counter(
         (b"call", b"told outside"),
     ]
 )
-
-
-def stage(settings: Settings, data: Path) -> Process:
-    """The test stage on this corner of the broker."""
-    ours = environ_of(settings) | {"ONEREPLY_DATA_DIR": str(data)}
-    return Process("tests.stages", environ=clean_environ(**ours))
-
-
-def told(settings: Settings) -> Counter[Told]:
-    """What the stage has told, each thing with how often."""
-    return Counter(
-        (record.key, record.value) for record in records_in(settings, Topic.THREAD_EVENTS)
-    )
 
 
 @pytest.mark.parametrize("step", list(Step))

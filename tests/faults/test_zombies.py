@@ -13,10 +13,9 @@ from processors.runtime.steps import Step
 from schemas.cluster import create_topics
 from schemas.settings import Settings
 from schemas.topics import Topic
-from tests.logs import await_records, corner, environ_of, put, records_in
-from tests.processes import Process, clean_environ
-
-Told = tuple[bytes | None, bytes | None]
+from tests.logs import await_records, corner, put
+from tests.processes import Process
+from tests.staging import Told, stage, told
 
 BATCH: list[Told] = [(f"k{number}".encode(), b"plain") for number in range(20)]
 AFTERWARDS: list[Told] = [(f"after{number}".encode(), b"plain") for number in range(20)]
@@ -28,16 +27,10 @@ TAKEN_OVER_S = 60.0
 def two_workers(settings: Settings, folder: Path) -> Iterator[tuple[Process, Process]]:
     """Two workers of one stage, not started."""
     with (
-        Process("tests.stages", environ=environ(settings, folder, "first")) as first,
-        Process("tests.stages", environ=environ(settings, folder, "second")) as second,
+        stage(settings, folder / "first", ONEREPLY_WORKER_NAME="first") as first,
+        stage(settings, folder / "second", ONEREPLY_WORKER_NAME="second") as second,
     ):
         yield first, second
-
-
-def environ(settings: Settings, folder: Path, name: str) -> dict[str, str]:
-    """The settings of one worker."""
-    own = {"ONEREPLY_DATA_DIR": str(folder / name), "ONEREPLY_WORKER_NAME": name}
-    return clean_environ(**environ_of(settings), **own)
 
 
 @pytest.fixture
@@ -48,12 +41,6 @@ def settings(broker: str, prefix: str) -> Settings:
     )
     create_topics(found)
     return found
-
-
-def told(settings: Settings) -> Counter[Told]:
-    """What was told, with how often."""
-    records = records_in(settings, Topic.THREAD_EVENTS)
-    return Counter((record.key, record.value) for record in records)
 
 
 def wake(process: Process) -> None:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from ops.kafka.properties import (
@@ -20,9 +22,11 @@ def a_plan(*, nodes: int) -> ClusterPlan:
     )
 
 
-def properties_of(plan: ClusterPlan) -> dict[str, str]:
+def properties_of(
+    plan: ClusterPlan, tell: Callable[..., str] = server_properties
+) -> dict[str, str]:
     """What the first node is told."""
-    text = server_properties(plan, plan.nodes[0], log_dir="data")
+    text = tell(plan, plan.nodes[0], log_dir="data")
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
@@ -87,8 +91,7 @@ def test_node_that_is_alone_keeps_its_session_through_a_pause() -> None:
 
 def test_controller_alone_is_the_same_node() -> None:
     """It reads the node's own log, and ends the session of the broker that was killed."""
-    plan = a_plan(nodes=1)
-    told = controller_properties(plan, plan.nodes[0], log_dir="data")
+    told = properties_of(a_plan(nodes=1), controller_properties)
 
-    assert (told["process.roles"], told["node.id"], told["log.dirs"]) == ("controller", 1, "data")
+    assert (told["process.roles"], told["node.id"], told["log.dirs"]) == ("controller", "1", "data")
     assert told["listeners"] == "CONTROLLER://127.0.0.1:19092"

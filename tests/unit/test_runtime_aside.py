@@ -11,18 +11,18 @@ from processors.runtime.batch import Decided, Decider, Given
 from processors.runtime.dead_letters import MOST_BYTES, dead_letter
 from processors.runtime.effects import Arrived
 from processors.runtime.partition import Partition
-from processors.runtime.rows import FORMAT, PositionRow, StoreMeta, timer_key
+from processors.runtime.rows import timer_key
 from processors.runtime.stage import Stage
 from processors.runtime.store import Store, StoreCache
 from schemas.errors import Refused, TooLarge, Transient
 from schemas.headers import DEAD_CUT, DEAD_ERROR, DEAD_OFFSET, DEAD_REASON, REPLAY, TRACE, header
 from schemas.topics import MAX_RECORD_BYTES, Topic
+from tests.partitions import META, a_partition
 
 NOW_MS = 1_767_607_200_000
 POISONED = Timer(NOW_MS - 2, "wake", "poisoned")
 SOUND = Timer(NOW_MS - 1, "wake", "sound")
 ROW = b"\x10row"
-META = StoreMeta(format=FORMAT, cluster_id="c", changelog_id="l", next_changelog=0, live_at_ms=1)
 LARGE = b"x" * MAX_RECORD_BYTES
 
 
@@ -31,15 +31,7 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
     """A live partition in which two timers are due."""
     store = Store(tmp_path, StoreCache(1 << 20))
     store.write([(timer_key(POISONED), b"1"), (timer_key(SOUND), b"1")], META)
-    yield Partition(
-        number=3,
-        epoch=1,
-        store=store,
-        position=PositionRow(topic_id="t"),
-        next_offset=0,
-        replay=None,
-        next_changelog=0,
-    )
+    yield a_partition(store, number=3)
     store.close()
 
 

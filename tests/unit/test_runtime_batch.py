@@ -8,17 +8,17 @@ import pytest
 from processors.core.turn import Output, Record, Timer, Turn
 from processors.runtime.batch import Decided, Decider, Given, rescan
 from processors.runtime.partition import MOST_TIMERS, Partition
-from processors.runtime.rows import FORMAT, PositionRow, StoreMeta, timer_key
+from processors.runtime.rows import timer_key
 from processors.runtime.stage import Stage
 from processors.runtime.store import Store, StoreCache
 from schemas.topics import Topic
+from tests.partitions import META, a_partition
 
 NOW_MS = 1_767_607_200_000
 SECOND_MS = 1_000
 DAY_MS = 86_400_000
 FIRST = Timer(NOW_MS - 2, "wake", "first")
 SECOND = Timer(NOW_MS - 1, "wake", "second")
-META = StoreMeta(format=FORMAT, cluster_id="c", changelog_id="l", next_changelog=0, live_at_ms=1)
 
 
 @pytest.fixture
@@ -26,15 +26,7 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
     """A live partition in which two timers are due."""
     store = Store(tmp_path, StoreCache(1 << 20))
     store.write([(timer_key(FIRST), b"1"), (timer_key(SECOND), b"1")], META)
-    yield Partition(
-        number=0,
-        epoch=1,
-        store=store,
-        position=PositionRow(topic_id="t"),
-        next_offset=0,
-        replay=None,
-        next_changelog=0,
-    )
+    yield a_partition(store)
     store.close()
 
 

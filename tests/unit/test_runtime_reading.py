@@ -10,8 +10,8 @@ from processors.runtime.clock import BrokerClock
 from processors.runtime.failures import Fenced
 from processors.runtime.partition import Partition
 from processors.runtime.reading import Reading
-from processors.runtime.rows import PositionRow
 from processors.runtime.store import Store, StoreCache
+from tests.partitions import a_partition
 from tests.stages import STAGE
 
 BROKER_MS = 1_767_607_200_000
@@ -54,15 +54,7 @@ def test_worker_outlives_an_error_that_passes() -> None:
 def test_record_of_a_broker_whose_clock_leapt_is_no_later_than_now(tmp_path: Path) -> None:
     """Its time would age every row of the partition by days, after a restart as well."""
     store = Store(tmp_path, StoreCache(1 << 20))
-    partition = Partition(
-        number=0,
-        epoch=1,
-        store=store,
-        position=PositionRow(topic_id="t"),
-        next_offset=0,
-        replay=None,
-        next_changelog=0,
-    )
+    partition = a_partition(store)
     clock = BrokerClock(lambda: 500.0)
     clock.observe_ack(BROKER_MS)
     reading = Reading(STAGE, Live(partition), clock, topic="inbound-events")
