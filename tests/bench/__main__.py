@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,8 @@ from tests.broker import shared_broker
 
 # Name -> the module whose `bench()` it is, imported when it is asked for.
 BENCHES: Final = {
-    name: f"tests.bench.{name}" for name in ("dedupe", "latency", "reorder", "restore", "memory")
+    name: f"tests.bench.{name}"
+    for name in ("dedupe", "latency", "reorder", "restore", "memory", "deciding")
 }
 
 
@@ -34,7 +35,7 @@ def main(names: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with (
         tempfile.TemporaryDirectory(prefix="onereply-bench-") as folder,
-        _broker(Path(folder) / "kafka") as servers,
+        _broker(Path(folder) / "kafka", benches) as servers,
     ):
         for bench in benches:
             say(f"{bench.name}: {bench.question}\n{bench.given}\n{machine()}\n")
@@ -52,8 +53,9 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def _broker(folder: Path) -> Iterator[str]:
-    if given := os.environ.get("ONEREPLY_BOOTSTRAP_SERVERS"):
+def _broker(folder: Path, benches: Sequence[Bench]) -> Iterator[str]:
+    given = os.environ.get("ONEREPLY_BOOTSTRAP_SERVERS", "")
+    if given or not any(bench.needs_broker for bench in benches):
         yield given
         return
     with shared_broker(folder) as servers:

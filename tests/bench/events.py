@@ -13,7 +13,7 @@ from typing import Final
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from schemas.cluster import consumer_config, producer_config
-from schemas.headers import PROVIDER, RECEIVED_AT
+from schemas.headers import PROVIDER, RECEIVED_AT, Headers
 from schemas.settings import Settings
 from schemas.topics import Topic
 from tests.bench.figures import PEAK_MIB, RATE, Measured, wrong
@@ -68,9 +68,9 @@ def bodies(wanted: Plan) -> Iterator[tuple[str, bytes]]:
         yield key, body.replace(b'"event_id":"evt_1"', f'"event_id":"{event_id}"'.encode())
 
 
-def door_headers() -> list[tuple[str, str | bytes | None]]:
+def door_headers() -> Headers:
     """What the door would write beside a body now."""
-    return [(RECEIVED_AT, b"%d" % (time.time_ns() // 1_000_000)), (PROVIDER, b"agentmail")]
+    return ((RECEIVED_AT, b"%d" % (time.time_ns() // 1_000_000)), (PROVIDER, b"agentmail"))
 
 
 def load(settings: Settings, wanted: Plan) -> None:
@@ -78,7 +78,7 @@ def load(settings: Settings, wanted: Plan) -> None:
     producer = Producer(producer_config(settings) | {"linger.ms": 20})
     name, headers = settings.shape().name(Topic.INBOUND_EVENTS), door_headers()
     for number, (key, value) in enumerate(bodies(wanted)):
-        producer.produce(name, key=key, value=value, headers=headers)
+        producer.produce(name, key=key, value=value, headers=[*headers])
         if number % _PROGRESS == 0:
             producer.poll(0)
             if len(producer) > _PROGRESS:

@@ -93,6 +93,7 @@ class Bench:
     rows: dict[str, Row]
     columns: Sequence[Column] = RATES
     base: str = ""
+    needs_broker: bool = True
 
     def ratio(self, name: str) -> float | None:
         """How many times this row the base is; None without a base, or without a figure."""

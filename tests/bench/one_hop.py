@@ -107,7 +107,7 @@ def _write(ground: Ground, records: Sequence[tuple[str, bytes]], *, per_second: 
     name, pace, began_s = ground.name(Topic.INBOUND_EVENTS), Event(), time.monotonic()
     for number, (key, value) in enumerate(records):
         pace.wait(max(0.0, began_s + number / per_second - time.monotonic()))
-        producer.produce(name, key=key, value=value, headers=door_headers())
+        producer.produce(name, key=key, value=value, headers=[*door_headers()])
         producer.poll(0)
     if producer.flush(DEADLINE_S):
         raise TimeoutError("the broker did not take the events in time")

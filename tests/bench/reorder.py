@@ -54,9 +54,9 @@ def bench() -> Bench:
     )
 
 
-def mails() -> Iterator[ThreadEvent]:
+def mails(events: int) -> Iterator[ThreadEvent]:
     """Every thread's first mail, then every thread's second, and so on."""
-    threads, began_ns = EVENTS // LENGTH, (time.time_ns() // 1_000_000 - 3_600_000) * 1_000_000
+    threads, began_ns = events // LENGTH, (time.time_ns() // 1_000_000 - 3_600_000) * 1_000_000
     for number in range(threads * LENGTH):
         step, thread = divmod(number, threads)
         yield a_mail(thread, step, occurred_at_ns=began_ns + number * 1_000_000)
@@ -88,7 +88,7 @@ def a_mail(thread: int, step: int, *, occurred_at_ns: int) -> ThreadEvent:
 def _load(ground: Ground) -> None:
     producer = Producer(producer_config(ground.settings) | {"linger.ms": 20})
     topic = ground.name(Topic.THREAD_EVENTS)
-    for number, event in enumerate(mails()):
+    for number, event in enumerate(mails(EVENTS)):
         headers: list[tuple[str, str | bytes | None]] = [
             (RECEIVED_AT, b"%d" % event.received_at_ms)
         ]
