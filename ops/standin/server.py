@@ -24,6 +24,9 @@ LOOPBACK: Final = "127.0.0.1"
 # A long poll and a held request are let go first; what still runs then gets this long.
 STOP_PATIENCE_SECONDS: Final = 2
 BACKLOG: Final = 1024
+# Longer than clients keep an idle connection (httpx 5 s, aiohttp 15 s): a server that lets go at
+# the same moment cuts a request that is already under way.
+KEEP_ALIVE_SECONDS: Final = 60
 
 
 class CuttingProtocol(HttpToolsProtocol):
@@ -91,6 +94,7 @@ async def _serve(listener: socket.socket, *, setup: Setup, journal: FileJournal 
         log_level="warning",
         access_log=False,
         backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_PATIENCE_SECONDS,
     )
     await AnnouncingServer(config, state=state).serve(sockets=[listener])

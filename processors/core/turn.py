@@ -53,11 +53,15 @@ class Output(NamedTuple):
 
 def size_of(output: Output) -> int:
     """How many bytes it has in all, the framing of its headers included."""
-    key = output.key if isinstance(output.key, bytes) else output.key.encode()
-    size = len(key) + len(output.value or b"")
-    for name, value in output.headers:
-        size += len(name) + len(value or b"") + HEADER_BYTES
-    return size if output.mark is None else size + len(REPLAY) + len(output.mark.encode())
+    _, key, value, headers, mark = output
+    size = len(key if isinstance(key, bytes) else key.encode()) + len(headers) * HEADER_BYTES
+    if value is not None:
+        size += len(value)
+    for name, each in headers:
+        size += len(name)
+        if each is not None:
+            size += len(each)
+    return size if mark is None else size + len(REPLAY) + len(mark.encode())
 
 
 class Timer(NamedTuple):
@@ -118,10 +122,20 @@ class Turn:
 
     `now_ms` is broker time (the last LogAppendTime seen plus the boot clock since);
     `stream_ms` the highest LogAppendTime of the partition, by which rows age;
-    `record` the record in hand, or None for timers and results.
+    `record` the record in hand, or None for timers and results; `carried` the headers that go
+    along with whatever it causes.
     """
 
-    __slots__ = ("effects", "now_ms", "outputs", "record", "state", "stream_ms", "timers")
+    __slots__ = (
+        "carried",
+        "effects",
+        "now_ms",
+        "outputs",
+        "record",
+        "state",
+        "stream_ms",
+        "timers",
+    )
 
     def __init__(self, state: State, timers: Timers, *, now_ms: int, stream_ms: int) -> None:
         self.state = state
@@ -129,6 +143,7 @@ class Turn:
         self.now_ms = now_ms
         self.stream_ms = stream_ms
         self.record: Record | None = None
+        self.carried: Headers = ()
         self.outputs: list[Output] = []
         self.effects: list[Effect] = []
 
@@ -158,10 +173,16 @@ class Turn:
 
     def emit(self, topic: Topic, key: str, value: bytes | None, *, headers: Headers = ()) -> None:
         """Write a record, under the mark of the record in hand. Raises TooLarge."""
-        self.emit_marked(Output(topic, key, value, headers, self.mark))
+        self._add(Output(topic, key, value, headers + self.carried, self.mark))
 
     def emit_marked(self, output: Output) -> None:
         """Write a record under the mark that it names. Raises TooLarge."""
+        topic, key, value, headers, mark = output
+        self._add(Output(topic, key, value, headers + self.carried, mark))
+
+    def _add(self, output: Output) -> None:
+        if (size := size_of(output)) > MAX_WRITTEN_BYTES:
+            raise TooLarge(f"{output.topic} record of {size} bytes, headers included")
         if output.value is not None and len(output.value) > MAX_VALUE_BYTES:
             raise TooLarge(f"{output.topic} record of {len(output.value)} bytes")
         self.outputs.append(output)

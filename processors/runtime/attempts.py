@@ -1,35 +1,34 @@
 """One decision on one record, timer or result: all of what it wants, or nothing.
 
-Owns: what is taken back when a decision fails, what travels with the outputs of a record, and
-that nothing is kept which Kafka would refuse for its size.
+Owns: what is taken back when a decision fails, and what travels with the outputs of a record.
 May not: set aside; who asked for the decision does.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
-from processors.core.turn import MAX_WRITTEN_BYTES, Output, Record, Turn, size_of
+from processors.core.turn import Record, Turn
 from processors.runtime.overlay import Overlay
-from schemas.errors import Permanent, TooLarge, Transient
+from schemas.errors import Permanent, Transient
 from schemas.headers import ORIGIN, TRACE, Headers
 
 LOG: Final = logging.getLogger("processors.batch")
 
-_CARRIED: Final = frozenset({TRACE})
+AskedT = TypeVar("AskedT")
 
 
-def attempt(decide: Callable[[], None], overlay: Overlay, turn: Turn) -> Exception | None:
-    """Decide. What it raised, if it did: then nothing is left of what it wrote or wanted.
+def attempt(
+    decide: Callable[[AskedT, Turn], None], asked: AskedT, overlay: Overlay, turn: Turn
+) -> Exception | None:
+    """Decide on what is asked. What it raised, if it did: then nothing is left of what it wrote.
 
     Raises what is nobody's own fault: Transient, and a lack of memory.
     """
     overlay.savepoint()
     outputs, effects = len(turn.outputs), len(turn.effects)
     try:
-        decide()
-        if len(turn.outputs) > outputs:
-            turn.outputs[outputs:] = _complete(turn.outputs[outputs:], turn.record)
+        decide(asked, turn)
     except (Transient, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001  # the one place: whatever it is, it is this decision's
@@ -39,22 +38,13 @@ def attempt(decide: Callable[[], None], overlay: Overlay, turn: Turn) -> Excepti
     return None
 
 
-def _complete(outputs: list[Output], record: Record | None) -> list[Output]:
-    """The outputs with what goes along with them. Raises TooLarge."""
-    if record is not None:
-        carried = _carried(record)
-        outputs = [each._replace(headers=(*each.headers, *carried)) for each in outputs]
-    for output in outputs:
-        if (size := size_of(output)) > MAX_WRITTEN_BYTES:
-            raise TooLarge(f"{output.topic} record of {size} bytes, headers included")
-    return outputs
-
-
-def _carried(record: Record) -> Headers:
+def carried(record: Record) -> Headers:
     """What goes along with every output of a record: where it came from, and its trace."""
-    origin = f"{record.topic}/{record.partition}/{record.offset}".encode()
-    trace = tuple((name, value) for name, value in record.headers if name in _CARRIED)
-    return ((ORIGIN, origin), *trace)
+    origin = (ORIGIN, f"{record.topic}/{record.partition}/{record.offset}".encode())
+    for each in record.headers:
+        if each[0] == TRACE:
+            return (origin, each)
+    return (origin,)
 
 
 def log_dead(event: str, error: Exception, **place: str | int) -> None:

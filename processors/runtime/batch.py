@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from processors.core.turn import Effect, Output, Record, Result, Timer, Turn
-from processors.runtime.attempts import attempt, log_dead
+from processors.runtime.attempts import attempt, carried, log_dead
 from processors.runtime.clock import boot_s
 from processors.runtime.dead_letters import dead_letter, dead_result, dead_timer
 from processors.runtime.effects import Arrived
@@ -114,7 +114,7 @@ class Decider:
         return self._change(given, overlay, turn)
 
     def _result(self, result: Result, overlay: Overlay, turn: Turn, *, number: int) -> int:
-        error = attempt(lambda: self._stage.on_result(result, turn), overlay, turn)
+        error = attempt(self._stage.on_result, result, overlay, turn)
         if error is None:
             return 0
         # The lease timer of its claim is still there, and settles what the result could not.
@@ -143,7 +143,7 @@ class Decider:
         return dead
 
     def _timer(self, timer: Timer, overlay: Overlay, turn: Turn, *, number: int) -> int:
-        error = attempt(lambda: self._stage.on_timer(timer, turn), overlay, turn)
+        error = attempt(self._stage.on_timer, timer, overlay, turn)
         if error is None:
             return 0
         name = self._stage.name
@@ -160,10 +160,10 @@ class Decider:
             return ()
 
     def _record(self, record: Record, overlay: Overlay, turn: Turn) -> int:
-        turn.record = record
+        turn.record, turn.carried = record, carried(record)
         turn.stream_ms = max(turn.stream_ms, record.timestamp_ms)
-        error = attempt(lambda: self._stage.on_record(record, turn), overlay, turn)
-        turn.record = None
+        error = attempt(self._stage.on_record, record, overlay, turn)
+        turn.record, turn.carried = None, ()
         if error is None:
             return 0
         name, number = self._stage.name, record.partition

@@ -71,16 +71,17 @@ class Reading:
         if partition is None or offset < partition.next_offset:
             return None
         headers: list[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]  # the library's own type allows shapes that consumers never see
+        appended_ms = message.timestamp()[1]
         return Record(
-            topic=self._stage.input,
-            partition=number,
-            offset=offset,
-            key=message.key(),
-            value=message.value(),
-            headers=headers,
+            self._stage.input,
+            number,
+            offset,
+            message.key(),
+            message.value(),
+            headers,
             # A broker whose clock leapt ahead must not carry rows past their age.
-            timestamp_ms=min(message.timestamp()[1], now_ms),
-            mark=header(headers, REPLAY) or partition.mark_of(offset),
+            appended_ms if appended_ms < now_ms else now_ms,
+            header(headers, REPLAY) or partition.mark_of(offset),
         )
 
     def _poll_error(self, message: Message, error: KafkaError) -> None:

@@ -20,6 +20,7 @@ from processors.runtime.steps import Step, Steps
 from schemas.cluster import transactional_config
 from schemas.headers import REPLAY
 from schemas.settings import Settings
+from schemas.topics import Topic
 
 LOG = logging.getLogger("processors.transactions")
 
@@ -80,7 +81,7 @@ class Transactions:
             transactional_config(settings, f"{settings.topic_prefix}{name}-{settings.worker_name}")
             | {"logger": LOG}
         )
-        self._name_of = settings.shape().name
+        self._names = {topic: settings.shape().name(topic) for topic in Topic}
         self._changelog = changelog
         self._steps = steps
         self._timeout_s = settings.transaction_timeout_ms / 1000
@@ -140,28 +141,24 @@ class Transactions:
         return KafkaError(refused.code(), refused.str(), txn_requires_abort=True)
 
     def _produce(self, batch: Batch, acks: Acks) -> None:
-        for output in batch.outputs:
-            if not output.key:
-                raise ValueError(f"a record for {output.topic} has no key")
-            headers = list(output.headers)
-            if output.mark is not None:
-                headers.append((REPLAY, output.mark.encode()))
-            self._put(self._name_of(output.topic), output.value, key=output.key, headers=headers)
-        last = {row.partition: index for index, row in enumerate(batch.changelog)}
-        for index, row in enumerate(batch.changelog):
-            is_last = last[row.partition] == index
-            self._put(
-                self._changelog,
-                row.value,
-                key=row.key,
-                partition=row.partition,
-                **({"on_delivery": acks.seen} if is_last else {}),
-            )
+        put = self._put
+        for topic, key, value, headers, mark in batch.outputs:
+            if not key:
+                raise ValueError(f"a record for {topic} has no key")
+            marked = headers if mark is None else (*headers, (REPLAY, mark.encode()))
+            put(self._names[topic], value, key=key, headers=list(marked))
+        last = {row.partition: row for row in batch.changelog}
+        for row in batch.changelog:
+            partition, key, value = row
+            if last[partition] is row:
+                put(self._changelog, value, key=key, partition=partition, on_delivery=acks.seen)
+            else:
+                put(self._changelog, value, key=key, partition=partition)
 
-    def _put(self, topic: str, value: bytes | None, **options: Any) -> None:
+    def _put(self, *args: Any, **options: Any) -> None:
         while True:
             try:
-                self._producer.produce(topic, value=value, **options)
+                self._producer.produce(*args, **options)
             except BufferError:
                 # The local queue is full: what is in it must reach the broker first.
                 self._producer.poll(0.05)
