@@ -27,14 +27,6 @@ Acked = asyncio.Future[KafkaError | None]
 log = logging.getLogger(__name__)
 
 
-class ClientLog:
-    """What the Kafka client says, as one sentence of ours with its own words in a field."""
-
-    def log(self, level: int, sentence: str, *values: object) -> None:
-        """Pass a line on; the client calls this from inside poll."""
-        log.log(level, "kafka client", extra={"said": sentence % values if values else sentence})
-
-
 class Publisher:
     """Publishes to one topic. Made, used and closed in one event loop.
 
@@ -53,7 +45,7 @@ class Publisher:
         # A record that is too late for its sender leaves the queue, so the queue cannot fill up
         # with records for which nobody waits.
         bounds = {"delivery.timeout.ms": int(self._deadline_s * 1000), "error_cb": self._troubled}
-        self._producer = Producer(options | bounds, logger=ClientLog())
+        self._producer = Producer(options | bounds)
         self._thread = threading.Thread(target=self._poll, name="publisher", daemon=True)
         self._thread.start()
 

@@ -9,6 +9,8 @@ from typing import Final
 
 import click
 
+from schemas.logs import setup_plain_logging
+
 # Command name -> where it lives. The one-line help of each stands in its own module.
 COMMANDS: Final = {
     "demo": "ops.demo.command:demo",
@@ -44,3 +46,4 @@ def main() -> None:
     Settings come from the environment (ONEREPLY_*, see .env.example) and from onereply.toml.
     Exit codes: 0 done, 1 failed or found a difference, 2 wrong usage, 3 a dependency is away.
     """
+    setup_plain_logging()

@@ -19,6 +19,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from schemas.client_log import DEBUG, client_log
 from schemas.errors import Transient
 from schemas.settings import Settings
 from schemas.topics import MAX_DEAD_LETTER_BYTES, MAX_RECORD_BYTES, Topic, TopicSeen
@@ -36,6 +37,8 @@ def _common(settings: Settings) -> Options:
         "client.id": f"onereply-{settings.worker_name}",
         # A broker that comes back is found again within a second, not after ten.
         "reconnect.backoff.max.ms": 1_000,
+        "logger": client_log(),
+        "debug": DEBUG,
         **settings.kafka_options,
     }
 

@@ -1,6 +1,6 @@
 """One JSON line a log record, on stderr: time, level, process, event, then the record's fields.
 
-Owns: the shape of a line, and which loggers speak at all.
+Owns: the shape of a line, for machines and for who types a command, and which loggers speak.
 May not: print an exception's own words. They often repeat the input, and no process logs a body,
 a subject, an address or a secret; the class and the place of an exception say enough.
 """
@@ -39,11 +39,20 @@ class JsonLines(logging.Formatter):
             "process": self._process,
             "event": record.getMessage(),
         }
-        line |= {name: value for name, value in vars(record).items() if name not in _ALWAYS}
+        line |= _fields(record)
         if record.exc_info and record.exc_info[0] is not None:
             line["exception"] = record.exc_info[0].__name__
             line["at"] = _frames(record.exc_info[2])
         return json.dumps(line, default=str)
+
+
+class PlainLines(logging.Formatter):
+    """Formats for a person at a terminal: the event, then the fields that it has."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as one line; what an exception says by itself stays out of it."""
+        told = " ".join(f"{name}={value}" for name, value in _fields(record).items())
+        return f"{record.getMessage()}: {told}" if told else record.getMessage()
 
 
 def setup_logging(process: str, stream: TextIO | None = None) -> None:
@@ -51,14 +60,27 @@ def setup_logging(process: str, stream: TextIO | None = None) -> None:
 
     Safe to repeat: the last call counts.
     """
-    handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines(process))
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
+    _setup(JsonLines(process), stream)
     for name in OUR_LOGGERS:
         logging.getLogger(name).setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
+
+
+def setup_plain_logging(stream: TextIO | None = None) -> None:
+    """From here on warnings are plain lines on `stream`, or on stderr. Safe to repeat."""
+    _setup(PlainLines(), stream)
+
+
+def _setup(lines: logging.Formatter, stream: TextIO | None) -> None:
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(lines)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _ALWAYS}
 
 
 def _frames(where: TracebackType | None) -> list[str]:

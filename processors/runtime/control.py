@@ -118,7 +118,6 @@ class Reader:
             # Switches are written outside transactions, so their end is the log's own end.
             "isolation.level": "read_uncommitted",
             "enable.partition.eof": True,
-            "logger": LOG,
         }
         self._consumer = Consumer(options)
         self._consumer.assign([self._where])

@@ -68,7 +68,6 @@ class Restore:
             # Compaction may have removed the row at which the store stands: the next one will do.
             "auto.offset.reset": "earliest",
             "queued.max.messages.kbytes": BUFFER_KB,
-            "logger": LOG,
         }
         consumer = Consumer(options)
         consumer.assign(

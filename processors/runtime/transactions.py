@@ -79,7 +79,6 @@ class Transactions:
     def __init__(self, settings: Settings, *, name: str, changelog: str, steps: Steps) -> None:
         self._producer = Producer(
             transactional_config(settings, f"{settings.topic_prefix}{name}-{settings.worker_name}")
-            | {"logger": LOG}
         )
         self._names = {topic: settings.shape().name(topic) for topic in Topic}
         self._changelog = changelog

@@ -222,7 +222,6 @@ def _consumer_options(settings: Settings, name: str) -> dict[str, Any]:
         "max.poll.interval.ms": settings.poll_interval_ms,
         "queued.max.messages.kbytes": max(settings.batch_bytes // 1024, 4096),
         "queued.min.messages": min(settings.batch_records * 2, 100_000),
-        "logger": logging.getLogger("processors.consumer"),
     }
 
 

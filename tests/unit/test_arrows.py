@@ -80,7 +80,12 @@ SENSES: Final = (
 )
 CLOCKS: Final = ("now", "utcnow", "today")
 # The shells among the schemas: settings read the environment through their library only.
-SHELLS_IN_SCHEMAS: Final = ("schemas/cluster.py", "schemas/logs.py", "schemas/startup.py")
+SHELLS_IN_SCHEMAS: Final = (
+    "schemas/client_log.py",
+    "schemas/cluster.py",
+    "schemas/logs.py",
+    "schemas/startup.py",
+)
 
 FUNCTION_LINES, CLASS_LINES, MODULE_LINES = 40, 150, 300
 

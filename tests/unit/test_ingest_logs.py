@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.logs import setup_logging
+from schemas.logs import PlainLines, setup_logging
 from tests.doors import LocalDoor
 from tests.payloads import a_message, an_event
 
@@ -72,6 +72,13 @@ def test_value_that_json_does_not_know_is_still_one_line(lines: io.StringIO) -> 
 
     (line,) = read(lines)
     assert (line["thing"], line["raw"]) == ("{1}", "b'\\xff'")
+
+
+def test_person_at_a_terminal_reads_the_event_and_its_fields() -> None:
+    """A command that waits for a broker says for which, and not in JSON."""
+    record = logging.makeLogRecord({"msg": "broker away", "broker": "x:9092", "tries": 1})
+
+    assert PlainLines().format(record) == "broker away: broker=x:9092 tries=1"
 
 
 def test_door_logs_no_content_whatever_comes(lines: io.StringIO) -> None:
