@@ -19,7 +19,7 @@ AskedT = TypeVar("AskedT")
 
 
 def attempt(
-    decide: Callable[[AskedT, Turn], None], asked: AskedT, overlay: Overlay, turn: Turn
+    decide: Callable[[AskedT, Turn], None], asked: AskedT, *, overlay: Overlay, turn: Turn
 ) -> Exception | None:
     """Decide on what is asked. What it raised, if it did: then nothing is left of what it wrote.
 

@@ -23,7 +23,6 @@ from processors.runtime.partition import (
 )
 from processors.runtime.rows import PositionRow, timer_key
 from processors.runtime.stage import Stage
-from processors.runtime.transactions import ChangelogRow
 from schemas.errors import Transient
 
 LOG = logging.getLogger("processors.batch")
@@ -50,14 +49,6 @@ class Decided:
     outputs: list[Output] = field(default_factory=list)
     arrived: list[Arrived] = field(default_factory=list)
     dead: int = 0
-
-    def changelog(self) -> list[ChangelogRow]:
-        """Every row changed, each partition's position last."""
-        return [
-            ChangelogRow(change.partition.number, key, value)
-            for change in self.changes
-            for key, value in change.writes.items()
-        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +105,7 @@ class Decider:
         return self._change(given, overlay, turn)
 
     def _result(self, result: Result, overlay: Overlay, turn: Turn, *, number: int) -> int:
-        error = attempt(self._stage.on_result, result, overlay, turn)
+        error = attempt(self._stage.on_result, result, overlay=overlay, turn=turn)
         if error is None:
             return 0
         # The lease timer of its claim is still there, and settles what the result could not.
@@ -143,7 +134,7 @@ class Decider:
         return dead
 
     def _timer(self, timer: Timer, overlay: Overlay, turn: Turn, *, number: int) -> int:
-        error = attempt(self._stage.on_timer, timer, overlay, turn)
+        error = attempt(self._stage.on_timer, timer, overlay=overlay, turn=turn)
         if error is None:
             return 0
         name = self._stage.name
@@ -162,7 +153,7 @@ class Decider:
     def _record(self, record: Record, overlay: Overlay, turn: Turn) -> int:
         turn.record, turn.carried = record, carried(record)
         turn.stream_ms = max(turn.stream_ms, record.timestamp_ms)
-        error = attempt(self._stage.on_record, record, overlay, turn)
+        error = attempt(self._stage.on_record, record, overlay=overlay, turn=turn)
         turn.record, turn.carried = None, ()
         if error is None:
             return 0

@@ -17,6 +17,7 @@ from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Arrived
 from processors.runtime.failures import FORBIDDEN, Fenced
 from processors.runtime.offsets import OffsetGone
+from processors.runtime.partition import Partition
 from processors.runtime.stage import Stage
 from schemas.errors import Transient
 from schemas.headers import REPLAY, header
@@ -41,14 +42,20 @@ class Reading:
 
     def given(self, messages: list[Message], arrived: list[Arrived]) -> list[Given]:
         """What came for partitions that are ours, live, and not read past already."""
-        latest_ms = max((message.timestamp()[1] for message in messages), default=0)
-        self._clock.observe_record(latest_ms)
+        appended_ms = [message.timestamp()[1] for message in messages]
+        self._clock.observe_record(max(appended_ms, default=0))
         now_ms, live = self._clock.now_ms(), self._assignment.live
         records: dict[int, list[Record]] = {}
-        for message in messages:
-            record = self._record(message, now_ms=now_ms)
-            if record is not None:
-                records.setdefault(record.partition, []).append(record)
+        for message, at_ms in zip(messages, appended_ms, strict=True):
+            if (error := message.error()) is not None:
+                self._poll_error(message, error)
+                continue
+            number, offset = message.partition() or 0, message.offset() or 0
+            partition = live.get(number)
+            if partition is not None and offset >= partition.next_offset:
+                # A broker whose clock leapt ahead must not carry rows past their age.
+                record = self._record(message, partition, min(at_ms, now_ms))
+                records.setdefault(number, []).append(record)
         results: dict[int, list[Arrived]] = {}
         for each in arrived:
             results.setdefault(each.partition, []).append(each)
@@ -62,25 +69,17 @@ class Reading:
             if number in records or number in results or partition.next_due_ms <= now_ms
         ]
 
-    def _record(self, message: Message, *, now_ms: int) -> Record | None:
-        if (error := message.error()) is not None:
-            self._poll_error(message, error)
-            return None
-        number, offset = message.partition() or 0, message.offset() or 0
-        partition = self._assignment.live.get(number)
-        if partition is None or offset < partition.next_offset:
-            return None
+    def _record(self, message: Message, partition: Partition, at_ms: int) -> Record:
+        offset = message.offset() or 0
         headers: list[tuple[str, bytes | None]] = message.headers() or []  # type: ignore[assignment]  # the library's own type allows shapes that consumers never see
-        appended_ms = message.timestamp()[1]
         return Record(
             self._stage.input,
-            number,
+            partition.number,
             offset,
             message.key(),
             message.value(),
             headers,
-            # A broker whose clock leapt ahead must not carry rows past their age.
-            appended_ms if appended_ms < now_ms else now_ms,
+            at_ms,
             header(headers, REPLAY) or partition.mark_of(offset),
         )
 

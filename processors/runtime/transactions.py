@@ -9,7 +9,7 @@ An error of produce() leaves the transaction open: it is aborted, whatever the e
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -24,6 +24,8 @@ from schemas.topics import Topic
 
 LOG = logging.getLogger("processors.transactions")
 
+Rows = Mapping[bytes, bytes | None]
+
 # An abort is asked for so long: the coordinator ends what it does not hear of.
 ABORT_DEADLINE_S: Final = 10.0
 # Between two tries the reports of records are taken in, for which an abort waits.
@@ -36,20 +38,15 @@ NOT_KNOWN: Final = "what came of a transaction is not known"
 NOT_ITS_OWN: Final = frozenset({KafkaError._STATE, KafkaError._FATAL})  # noqa: SLF001  # the library's public constants have these names
 
 
-class ChangelogRow(NamedTuple):
-    """One row's change, for the changelog partition of its input partition."""
-
-    partition: int
-    key: bytes
-    value: bytes | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What one transaction writes. `offsets` are next offsets, metadata included."""
+    """What one transaction writes.
+
+    `changelog` holds the rows changed by partition; `offsets` are next offsets, metadata included.
+    """
 
     outputs: Sequence[Output]
-    changelog: Sequence[ChangelogRow]
+    changelog: Mapping[int, Rows]
     offsets: Sequence[TopicPartition]
     group_metadata: Any
 
@@ -146,13 +143,12 @@ class Transactions:
                 raise ValueError(f"a record for {topic} has no key")
             marked = headers if mark is None else (*headers, (REPLAY, mark.encode()))
             put(self._names[topic], value, key=key, headers=list(marked))
-        last = {row.partition: row for row in batch.changelog}
-        for row in batch.changelog:
-            partition, key, value = row
-            if last[partition] is row:
-                put(self._changelog, value, key=key, partition=partition, on_delivery=acks.seen)
-            else:
-                put(self._changelog, value, key=key, partition=partition)
+        for partition, rows in batch.changelog.items():
+            last = len(rows) - 1
+            for index, (key, value) in enumerate(rows.items()):
+                # The log keeps their order: the last one's place and time stand for all.
+                told = acks.seen if index == last else None
+                put(self._changelog, value, key, partition, told)
 
     def _put(self, *args: Any, **options: Any) -> None:
         while True:

@@ -229,7 +229,7 @@ def _batch(topic: str, decided: Decided, metadata: Any) -> Batch:
     numbers = {change.partition.number: change for change in decided.changes}
     return Batch(
         outputs=decided.outputs,
-        changelog=decided.changelog(),
+        changelog={number: change.writes for number, change in numbers.items()},
         offsets=offsets_of(
             topic,
             {number: change.next_offset for number, change in numbers.items()},

@@ -11,7 +11,7 @@ from confluent_kafka.admin import OffsetSpec
 from processors.core.turn import Output
 from processors.runtime.failures import Aborted, Fenced
 from processors.runtime.steps import NoHalt, Step, Steps
-from processors.runtime.transactions import Batch, ChangelogRow, Transactions, offsets_of
+from processors.runtime.transactions import Batch, Transactions, offsets_of
 from schemas.cluster import admin, consumer_config, create_topics
 from schemas.errors import Transient
 from schemas.settings import Settings
@@ -67,7 +67,7 @@ def commit(settings: Settings, which: Transactions, outputs: Sequence[Output]) -
         which.commit(
             Batch(
                 outputs=outputs,
-                changelog=[ChangelogRow(0, b"row", b"1")],
+                changelog={0: {b"row": b"1"}},
                 offsets=offsets_of(name, {0: 1}, {}),
                 group_metadata=consumer.consumer_group_metadata(),
             )
