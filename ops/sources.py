@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ingest.sources import NO_SOURCE, secret_problems
+from ops.run.ending import SETTINGS
 from schemas.directory import Directory, parse_directory
 from schemas.errors import SettingsError
 from schemas.settings import load_settings
@@ -35,7 +36,7 @@ def check(
 ) -> None:
     """Report every problem of the file and of the secrets it names.
 
-    Exit code 0: the door would open. 1: it would not.
+    Exit code 0: the door would open. 2: it would not; settings to mend.
     """
     directory, problems = _read(path)
     if directory is not None and not directory.sources:
@@ -47,7 +48,7 @@ def check(
         click.echo(json.dumps({"sources": names, "problems": problems}))
     else:
         _tell(directory, problems)
-    context.exit(1 if problems else 0)
+    context.exit(SETTINGS if problems else 0)
 
 
 def _read(path: Path | None) -> tuple[Directory | None, list[str]]:

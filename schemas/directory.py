@@ -5,10 +5,13 @@ May not: read a file, an environment variable or a secret. Secrets are named her
 """
 
 import tomllib
-from typing import Final
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
+from schemas.entries import Entry, entry_of, labels_of, unknown_keys
 from schemas.errors import SettingsError
 from schemas.keys import MAX_SOURCE_BYTES
 
@@ -66,34 +69,62 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
 
 
+TABLES: Final[Mapping[str, Callable[[Any], Entry]]] = {
+    "workspaces": labels_of,
+    "sources": partial(entry_of, kind=Source),
+    "accounts": partial(entry_of, kind=Account),
+    "inboxes": partial(entry_of, kind=Inbox),
+}
+
+
 def parse_directory(text: str) -> Directory:
     """The directory in this TOML. Raises SettingsError with every problem, not the first."""
     try:
-        directory = msgspec.convert(tomllib.loads(text), Directory)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError([f"onereply.toml: {error}"]) from error
-    if problems := _problems(directory):
+    directory, names, problems = _read(given)
+    if problems := problems + _problems(directory, names):
         raise SettingsError([f"onereply.toml: {problem}" for problem in problems])
     return directory
 
 
-def _problems(directory: Directory) -> list[str]:
+# Every name in the file, by its table: of entries that are wrong in themselves, too.
+Names = Mapping[str, frozenset[str]]
+
+
+def _read(given: dict[str, Any]) -> tuple[Directory, Names, list[str]]:
+    """The entries that are whole, the names of all, and what is wrong with the others."""
+    problems = unknown_keys(given, TABLES)
+    found: dict[str, dict[str, Any]] = {}
+    names: dict[str, frozenset[str]] = {}
+    for table, entry in TABLES.items():
+        entries = given.get(table, {})
+        if not isinstance(entries, dict):
+            problems.append(f"{table} holds tables, such as [{table}.NAME]")
+            entries = {}
+        read = {name: entry(each) for name, each in entries.items()}
+        names[table] = frozenset(read)
+        found[table] = {name: each.value for name, each in read.items() if each.value is not None}
+        problems += [
+            f"{table}.{name}: {line}" for name, each in read.items() for line in each.problems
+        ]
+    return Directory(**found), names, problems
+
+
+def _problems(directory: Directory, names: Names) -> list[str]:
     return [
         *(
             line
             for name, each in directory.sources.items()
-            for line in _source(directory, name, each)
+            for line in _source(directory, names, name=name, source=each)
         ),
         *(line for name, each in directory.accounts.items() for line in _account(name, each)),
-        *(
-            line
-            for name, each in directory.inboxes.items()
-            for line in _inbox(directory, name, each)
-        ),
+        *(line for name, each in directory.inboxes.items() for line in _inbox(names, name, each)),
     ]
 
 
-def _source(directory: Directory, name: str, source: Source) -> list[str]:
+def _source(directory: Directory, names: Names, *, name: str, source: Source) -> list[str]:
     where = f"sources.{name}"
     is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
     rules = (
@@ -102,19 +133,24 @@ def _source(directory: Directory, name: str, source: Source) -> list[str]:
         (source.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
         (source.scheme in SCHEMES, f"scheme is one of {', '.join(SCHEMES)}"),
         (bool(source.secrets), "secrets names at least one variable"),
-        (source.workspace in directory.workspaces, f"no workspace {source.workspace}"),
+        (source.workspace in names["workspaces"], f"no workspace {source.workspace}"),
         (200 <= source.accepted_status < 300, "accepted_status is a 2xx"),  # noqa: PLR2004  # 2xx
         (source.rate_per_second >= 0, "rate_per_second is not negative; 0 is no limit"),
         *(
             (
-                inbox in directory.inboxes
-                and directory.inboxes[inbox].workspace == source.workspace,
+                inbox in names["inboxes"] and _speaks_for(directory, source, inbox),
                 f"inbox {inbox} is not an inbox of workspace {source.workspace}",
             )
             for inbox in source.inboxes
         ),
     )
     return [f"{where}: {sentence}" for is_kept, sentence in rules if not is_kept]
+
+
+def _speaks_for(directory: Directory, source: Source, inbox: str) -> bool:
+    # One that is wrong in itself has been told already.
+    found = directory.inboxes.get(inbox)
+    return found is None or found.workspace == source.workspace
 
 
 def _account(name: str, account: Account) -> list[str]:
@@ -129,15 +165,15 @@ def _account(name: str, account: Account) -> list[str]:
     return [f"accounts.{name}: {sentence}" for is_kept, sentence in rules if not is_kept]
 
 
-def _inbox(directory: Directory, name: str, inbox: Inbox) -> list[str]:
+def _inbox(names: Names, name: str, inbox: Inbox) -> list[str]:
     needs_account = inbox.route in ("send", "draft", "hold")
     rules = (
         (bool(name.strip()), "an inbox has a name"),
-        (inbox.workspace in directory.workspaces, f"no workspace {inbox.workspace}"),
+        (inbox.workspace in names["workspaces"], f"no workspace {inbox.workspace}"),
         (inbox.route in ROUTES, f"route is one of {', '.join(ROUTES)}"),
         (not needs_account or inbox.account is not None, f"route {inbox.route} needs an account"),
         (
-            inbox.account is None or inbox.account in directory.accounts,
+            inbox.account is None or inbox.account in names["accounts"],
             f"no account {inbox.account}",
         ),
     )

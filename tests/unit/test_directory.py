@@ -133,10 +133,69 @@ def test_every_problem_is_reported_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["not = toml = at all", "[sources.a]\nsecret = 1", "[sorces.a]"])
-def test_file_of_another_shape_is_refused(text: str) -> None:
+def test_unknown_key_hides_no_other_mistake_and_names_its_place() -> None:
+    """The first mistake in a file is seldom the only one."""
+    text = GOOD.replace('account = "agentmail"\n', 'acount = "agentmail"\n').replace(
+        "main", "mian", 1
+    )
+
+    assert problems_of(text) == [
+        "onereply.toml: inboxes.help@x.example: unknown key acount; did you mean account?",
+        "onereply.toml: sources.agentmail: no workspace main",
+        "onereply.toml: inboxes.help@x.example: no workspace main",
+        "onereply.toml: inboxes.help@x.example: route send needs an account",
+        "onereply.toml: inboxes.news@x.example: no workspace main",
+    ]
+
+
+SHAPES = {
+    "no TOML": ("not = toml = at all", ["Invalid value"]),
+    "unknown table": ("[sorces.a]", ["unknown key sorces; did you mean sources?"]),
+    "unlike anything": ("zebra = 1", ["unknown key zebra"]),
+    "keys missing": (
+        "[sources.a]\nsecret = 1",
+        [
+            "sources.a: unknown key secret; did you mean secrets?",
+            "sources.a: provider is missing",
+            "sources.a: workspace is missing",
+            "sources.a: secrets is missing",
+        ],
+    ),
+    "value of another kind": (
+        "[workspaces.w]\n[inboxes.i]\nworkspace = 1",
+        ["inboxes.i: workspace: Expected `str`, got `int`"],
+    ),
+    "text for a table": ("inboxes = 'i'", ["inboxes holds tables, such as [inboxes.NAME]"]),
+    "text in a table": ("[inboxes]\ni = 'i'", ["inboxes.i: is a table, not one value"]),
+    "tables of one name": ("[[inboxes.i]]", ["inboxes.i: is a table, not a list"]),
+    "label of another kind": (
+        "[workspaces.w]\nx = 1",
+        ["workspaces.w: Expected `str`, got `int` - at `$[...]`"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SHAPES.values(), ids=SHAPES)
+def test_file_of_another_shape_is_refused(text: str, expected: list[str]) -> None:
     """A misspelt name would otherwise be a setting that does nothing."""
-    assert len(problems_of(text)) == 1
+    told = [
+        line.removeprefix("onereply.toml: ").partition(" (at ")[0] for line in problems_of(text)
+    ]
+
+    assert told == expected
+
+
+def test_entry_that_is_wrong_in_itself_is_not_called_missing() -> None:
+    """Two lines for one mistake send the reader to the wrong one."""
+    text = GOOD.replace('api_key = "API_KEY"', "api_key = 1").replace(
+        'secrets = ["SECRET"]', 'secrets = ["S"]\ninboxes = ["news@x.example"]'
+    )
+    text = text.replace('[inboxes."news@x.example"]\n', '[inboxes."news@x.example"]\nroute = 1\n')
+
+    assert problems_of(text) == [
+        "onereply.toml: accounts.agentmail: api_key: Expected `str`, got `int`",
+        "onereply.toml: inboxes.news@x.example: route: Expected `str`, got `int`",
+    ]
 
 
 def test_example_file_is_good() -> None:

@@ -33,7 +33,7 @@ def test_every_problem_of_the_file_is_reported(tmp_path: Path) -> None:
     """One at a time would be one try for each."""
     result = check(BROKEN, tmp_path, SECRET=SECRET_A)
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         "onereply.toml: sources.agentmail: provider is one of agentmail",
         "onereply.toml: sources.agentmail: accepted_status is a 2xx",
@@ -42,7 +42,7 @@ def test_every_problem_of_the_file_is_reported(tmp_path: Path) -> None:
 
 def test_missing_secret_is_a_problem_unless_only_the_file_is_asked_for(tmp_path: Path) -> None:
     """A file is also checked where its secrets are not, before it is rolled out."""
-    assert check(DIRECTORY, tmp_path).exit_code == 1
+    assert check(DIRECTORY, tmp_path).exit_code == 2
     assert check(DIRECTORY, tmp_path, "--without-secrets").exit_code == 0
 
 
@@ -54,7 +54,7 @@ def test_json_holds_the_same(text: str, problems: int, tmp_path: Path) -> None:
     result = check(text, tmp_path, "--json", SECRET=SECRET_A)
 
     assert len(json.loads(result.stdout)["problems"]) == problems
-    assert result.exit_code == (problems > 0)
+    assert result.exit_code == (2 if problems else 0)
 
 
 def test_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
@@ -62,6 +62,6 @@ def test_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     result = CliRunner().invoke(sources, ["check", "--file", str(tmp_path / "none.toml")])
 
     assert (result.exit_code, result.stderr) == (
-        1,
+        2,
         f"{tmp_path}/none.toml: No such file or directory\n",
     )
