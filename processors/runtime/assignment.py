@@ -27,7 +27,7 @@ from processors.runtime.partition import Partition
 from processors.runtime.patience import Patience
 from processors.runtime.restore import Restore
 from processors.runtime.rows import POSITION_KEY, PositionRow, position_of
-from processors.runtime.store import Store, StoreCache
+from processors.runtime.store import Store, StoreCache, StoreError
 from schemas.errors import ClusterMismatch
 from schemas.settings import Settings
 
@@ -62,6 +62,7 @@ class Assignment:
         self._opening: dict[int, Opening] = {}
         self._patience = Patience(ground.stage, most_s=settings.recovery_silence_ms / 1000)
         self._was_settled = True
+        self._unclosed: StoreError | None = None
         self.live: dict[int, Partition] = {}
 
     # -- the group's callbacks
@@ -98,9 +99,17 @@ class Assignment:
         self._new.pop(number, None)
         if (opening := self._opening.pop(number, None)) is not None:
             opening.restore.close()
-            opening.store.close()
+            self._close_store(opening.store)
         if (partition := self.live.pop(number, None)) is not None:
-            partition.store.close()
+            self._close_store(partition.store)
+
+    def _close_store(self, store: Store) -> None:
+        """Nothing is lost with a store, so others are closed too, and what came first is told."""
+        try:
+            store.close()
+        except StoreError as error:
+            LOG.error("store not closed", extra={"reason": str(error)})  # noqa: TRY400  # the sentence says it; a trace would not
+            self._unclosed = error
 
     def close(self) -> None:
         """Close every store that is still open."""
@@ -117,8 +126,11 @@ class Assignment:
     def advance(self, consumer: Consumer) -> None:
         """Do a slice of what new partitions need.
 
-        Raises where a person must act, and Transient where nothing has moved for too long.
+        Raises where a person must act, and Transient where nothing has moved for too long or a
+        store could not be given back.
         """
+        if self._unclosed is not None:
+            raise self._unclosed
         # Each question may take seconds while the broker is away, and polls must go on: one fails,
         # and the others are asked with the next round.
         for number in list(self._new):
@@ -128,7 +140,7 @@ class Assignment:
             if not opening.restore.step(RESTORE_SLICE_S):
                 continue
             try:
-                partition = self._go_live(consumer, number, opening)
+                partition = _go_live(consumer, self._ground, number=number, opening=opening)
             except KafkaException as error:
                 self._patience.waits(number, error)
                 break
@@ -165,36 +177,6 @@ class Assignment:
         )
         return True
 
-    def _go_live(self, consumer: Consumer, number: int, opening: Opening) -> Partition:
-        place = TopicPartition(self._ground.input, number)
-        start, end = consumer.get_watermark_offsets(place, timeout=ASK_DEADLINE_S)
-        position = position_of(opening.store.get(POSITION_KEY)) or PositionRow(
-            topic_id=self._ground.input_id
-        )
-        if position.topic_id != self._ground.input_id:
-            raise ClusterMismatch([_recreated(self._ground)])
-        asked = Asked(
-            stage=self._ground.stage,
-            partition=number,
-            committed=NO_OFFSET if opening.committed < 0 else opening.committed,
-            metadata=opening.metadata,
-            start=start,
-            end=end,
-            now_ms=wall_ms(),
-        )
-        begin = start_of(asked, position)
-        consumer.seek(TopicPartition(self._ground.input, number, begin.next_offset))
-        consumer.resume([place])
-        return Partition(
-            number=number,
-            epoch=opening.epoch,
-            store=opening.store,
-            position=position,
-            next_offset=begin.next_offset,
-            replay=begin.replay,
-            next_changelog=opening.restore.next_changelog,
-        )
-
 
 def _committed(consumer: Consumer, place: TopicPartition) -> TopicPartition:
     """The group's offset there, with its metadata. Raises KafkaException."""
@@ -202,6 +184,36 @@ def _committed(consumer: Consumer, place: TopicPartition) -> TopicPartition:
     if found.error is not None:
         raise KafkaException(found.error)
     return found
+
+
+def _go_live(consumer: Consumer, ground: Ground, *, number: int, opening: Opening) -> Partition:
+    """The partition, restored, its consumer at the record where it goes on."""
+    place = TopicPartition(ground.input, number)
+    start, end = consumer.get_watermark_offsets(place, timeout=ASK_DEADLINE_S)
+    position = position_of(opening.store.get(POSITION_KEY)) or PositionRow(topic_id=ground.input_id)
+    if position.topic_id != ground.input_id:
+        raise ClusterMismatch([_recreated(ground)])
+    asked = Asked(
+        stage=ground.stage,
+        partition=number,
+        committed=NO_OFFSET if opening.committed < 0 else opening.committed,
+        metadata=opening.metadata,
+        start=start,
+        end=end,
+        now_ms=wall_ms(),
+    )
+    begin = start_of(asked, position)
+    consumer.seek(TopicPartition(ground.input, number, begin.next_offset))
+    consumer.resume([place])
+    return Partition(
+        number=number,
+        epoch=opening.epoch,
+        store=opening.store,
+        position=position,
+        next_offset=begin.next_offset,
+        replay=begin.replay,
+        next_changelog=opening.restore.next_changelog,
+    )
 
 
 def _recreated(ground: Ground) -> str:
