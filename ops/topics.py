@@ -14,18 +14,24 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
+from ops.local import settings_here
 from ops.run.ending import FAILED, one_sentence
 from schemas.cluster import LOCAL_BOOTSTRAP, admin, create_topics, seen_topics
+from schemas.differences import differences, different_options
 from schemas.errors import SettingsError, Transient
-from schemas.internal_topics import internal_differences
-from schemas.settings import Settings, load_settings
+from schemas.internal_topics import InternalSeen, internal_differences
+from schemas.settings import Settings
 from schemas.startup import seen_internal
-from schemas.topics import DAY_MS, TOPICS, Shape, Topic, TopicSeen, TopicSpec, differences
+from schemas.topics import DAY_MS, TOPICS, Shape, Topic, TopicSeen, TopicSpec
 
 # A person waits; a broker that is there answers within milliseconds.
 ANSWER_DEADLINE_S: Final = 5.0
 # How Kafka names the refusal of more copies than there are brokers.
 TOO_FEW_BROKERS: Final = "INVALID_REPLICATION_FACTOR"
+TOO_FEW: Final = (
+    "The cluster has fewer than {copies} brokers. Set ONEREPLY_DURABILITY=single-node if losing a "
+    "disk's data is fine."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +43,11 @@ class Plan:
     left: tuple[str, ...]
 
 
-def plan_of(shape: Shape, seen: dict[str, TopicSeen]) -> Plan:
-    """The plan that makes the cluster as declared, as far as that can be done to live topics."""
+def plan_of(shape: Shape, seen: dict[str, TopicSeen], internal: InternalSeen) -> Plan:
+    """The plan that makes the cluster as declared, as far as that can be done to live topics.
+
+    Kafka's own topics are none of ours to change; what is wrong with them is left, and told.
+    """
     create, options, after = [], [], dict[str, TopicSeen]()
     for topic in Topic:
         name, wanted = shape.name(topic), shape.config_of(topic)
@@ -48,14 +57,18 @@ def plan_of(shape: Shape, seen: dict[str, TopicSeen]) -> Plan:
                 partitions=shape.partitions_of(topic), replication=shape.replication, config=wanted
             )
             continue
+        to_set = different_options(shape, topic, seen[name])
         options += [
             f"{name}: {option} from {seen[name].config.get(option)} to {value}"
-            for option, value in wanted.items()
-            if seen[name].config.get(option) != value
+            for option, value in to_set
         ]
-        after[name] = replace(seen[name], config=seen[name].config | wanted)
-    left = tuple(differences(shape, after))
-    return Plan(create=tuple(create), set_options=tuple(options), left=left)
+        after[name] = replace(seen[name], config=seen[name].config | dict(to_set))
+    left = (*_too_few(shape, internal), *differences(shape, after))
+    return Plan(
+        create=tuple(create),
+        set_options=tuple(options),
+        left=(*left, *internal_differences(shape, internal)),
+    )
 
 
 def asked_topics(settings: Settings) -> dict[str, TopicSeen]:
@@ -80,11 +93,14 @@ def made_topics(settings: Settings) -> list[str]:
     except Transient as error:
         if TOO_FEW_BROKERS not in str(error):
             raise
-        sentence = (
-            f"The cluster has fewer than {settings.shape().replication} brokers. Set "
-            "ONEREPLY_DURABILITY=single-node if losing a disk's data is fine."
-        )
-        raise SettingsError([sentence]) from error
+        copies = settings.shape().replication
+        raise SettingsError([TOO_FEW.format(copies=copies)]) from error
+
+
+def _too_few(shape: Shape, internal: InternalSeen) -> list[str]:
+    if internal.brokers >= shape.replication:
+        return []
+    return [TOO_FEW.format(copies=shape.replication)]
 
 
 @click.group()
@@ -97,7 +113,7 @@ def topics() -> None:
 def list_topics(*, is_json: bool) -> None:
     """What is declared: each topic, how it is kept, and why it is there."""
     with one_sentence(Path()):
-        settings = load_settings()
+        settings = settings_here()
     shape = settings.shape()
     if is_json:
         click.echo(json.dumps([_row(shape, topic) for topic in Topic]))
@@ -120,12 +136,11 @@ def check(context: click.Context, *, is_json: bool) -> None:
     Exit code 0: as declared. 1: it differs; each line says how to mend it. 3: no broker answers.
     """
     with one_sentence(Path()):
-        settings = load_settings()
+        settings = settings_here()
         found = differences(settings.shape(), asked_topics(settings))
         internal = seen_internal(admin(settings))
         found += internal_differences(settings.shape(), internal)
-    for each in internal.unseen:
-        click.echo(f"Not checked: copies of Kafka's own topics; {each}.", err=True)
+    _tell_unseen(internal)
     if is_json:
         click.echo(json.dumps({"differences": found}))
     elif found:
@@ -146,14 +161,21 @@ def create(context: click.Context, *, execute: bool, is_json: bool) -> None:
     answers.
     """
     with one_sentence(Path()):
-        settings = load_settings()
-        plan = plan_of(settings.shape(), asked_topics(settings))
+        settings = settings_here()
+        seen, internal = asked_topics(settings), seen_internal(admin(settings))
+        plan = plan_of(settings.shape(), seen, internal)
         done = made_topics(settings) if execute else []
+    _tell_unseen(internal)
     if is_json:
         click.echo(json.dumps({**asdict(plan), "done": done}))
     else:
         _tell(plan, settings.shape(), done=done if execute else None)
     context.exit(FAILED if plan.left else 0)
+
+
+def _tell_unseen(internal: InternalSeen) -> None:
+    for each in internal.unseen:
+        click.echo(f"Not checked: copies of Kafka's own topics; {each}.", err=True)
 
 
 def _tell(plan: Plan, shape: Shape, *, done: list[str] | None) -> None:

@@ -20,6 +20,7 @@ from confluent_kafka.admin import (
 )
 
 from schemas.client_log import DEBUG, client_log
+from schemas.differences import different_options
 from schemas.errors import Transient
 from schemas.settings import Settings
 from schemas.topics import MAX_DEAD_LETTER_BYTES, MAX_RECORD_BYTES, Topic, TopicSeen
@@ -195,12 +196,12 @@ def _await_shown(client: AdminClient, settings: Settings) -> None:
     read it: on a busy machine a process that starts in between would find its topics missing.
     """
     shape, give_up_at_s = settings.shape(), time.monotonic() + ADMIN_DEADLINE_S
-    wanted = {shape.name(topic): shape.config_of(topic) for topic in Topic}
+    names = {shape.name(topic): topic for topic in Topic}
     while True:
         seen = seen_topics(client, settings)
         if all(
-            name in seen and each.items() <= seen[name].config.items()
-            for name, each in wanted.items()
+            name in seen and not different_options(shape, topic, seen[name])
+            for name, topic in names.items()
         ):
             return
         if time.monotonic() >= give_up_at_s:
@@ -215,14 +216,10 @@ def _align(client: AdminClient, settings: Settings, seen: dict[str, TopicSeen]) 
         name = shape.name(topic)
         if name not in seen:
             continue
-        wanted = shape.config_of(topic)
-        different = {
-            key: value for key, value in wanted.items() if seen[name].config.get(key) != value
-        }
-        if different:
+        if different := different_options(shape, topic, seen[name]):
             entries = [
                 ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
-                for key, value in different.items()
+                for key, value in different
             ]
             resources.append(ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries))
     if not resources:

@@ -7,9 +7,8 @@ May not: talk to a cluster. What could not be seen is said, and is no difference
 from dataclasses import dataclass
 from typing import Final
 
-from schemas.topics import Shape
+from schemas.topics import MIN_INSYNC, Shape
 
-MIN_INSYNC: Final = "min.insync.replicas"
 _OR_LESS: Final = "or set ONEREPLY_DURABILITY=single-node if losing data is fine"
 
 

@@ -13,17 +13,17 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType, TopicMetadata
 
 from schemas.cluster import ADMIN_DEADLINE_S, LOCAL_BOOTSTRAP, admin, seen_topics
+from schemas.differences import differences
 from schemas.errors import ClusterMismatch, Transient
 from schemas.internal_topics import (
     INTERNAL_TOPICS,
-    MIN_INSYNC,
     Copies,
     InternalSeen,
     InternalTopic,
     internal_differences,
 )
 from schemas.settings import Settings
-from schemas.topics import differences
+from schemas.topics import MIN_INSYNC
 
 # A broker on the same machine needs seconds to start; whoever supervises us tries again after.
 BROKER_WAIT_S: Final = 60.0

@@ -1,6 +1,6 @@
 """Every topic, once, as data: name, key, cleanup, retention, partitions, writers, readers, why.
 
-Owns: what the cluster must look like, and the comparison with what it does look like.
+Owns: what the cluster must look like.
 May not: talk to a cluster.
 """
 
@@ -13,6 +13,8 @@ DAY_MS: Final = 24 * 3600 * 1000
 MAX_RECORD_BYTES: Final = 4 * 1024 * 1024
 # The largest record must still fit when it is set aside, with where and why written beside it.
 MAX_DEAD_LETTER_BYTES: Final = MAX_RECORD_BYTES + 64 * 1024
+# The option that says how many copies must hold a record before it is acked.
+MIN_INSYNC: Final = "min.insync.replicas"
 # Bodies and normalised events stand inline in a record up to this size.
 INLINE_LIMIT_BYTES: Final = 512 * 1024
 THREAD_CONTEXT_LIMIT_BYTES: Final = 256 * 1024
@@ -253,39 +255,4 @@ class Shape:
 
     def config_of(self, topic: Topic) -> dict[str, str]:
         """The topic's settings on this cluster."""
-        return TOPICS[topic].config() | {"min.insync.replicas": str(self.min_insync)}
-
-
-def differences(shape: Shape, seen: dict[str, TopicSeen]) -> list[str]:
-    """One line for each way in which the cluster differs, each with its remedy; empty when none."""
-    lines: list[str] = []
-    for topic in Topic:
-        name = shape.name(topic)
-        if name not in seen:
-            lines.append(f"{name}: missing; run `onereply topics create --execute`")
-            continue
-        lines += _topic_differences(shape, topic, seen[name])
-    return lines
-
-
-def _topic_differences(shape: Shape, topic: Topic, seen: TopicSeen) -> list[str]:
-    name, lines = shape.name(topic), []
-    if seen.partitions != shape.partitions_of(topic):
-        lines.append(
-            f"{name}: has {seen.partitions} partitions, declared {shape.partitions_of(topic)}; "
-            "a changed count sends keys to partitions where their state is not: set "
-            f"ONEREPLY_PARTITIONS={seen.partitions} if that is what the data was written with, "
-            "or move to new topics under another ONEREPLY_TOPIC_PREFIX"
-        )
-    if seen.replication < shape.replication:
-        lines.append(
-            f"{name}: {seen.replication} replicas, declared {shape.replication}; "
-            "reassign its replicas, or set ONEREPLY_DURABILITY=single-node if losing data is fine"
-        )
-    for option, wanted in shape.config_of(topic).items():
-        if seen.config.get(option) != wanted:
-            lines.append(
-                f"{name}: {option} is {seen.config.get(option)}, declared {wanted}; "
-                "run `onereply topics create --execute`, which sets it"
-            )
-    return lines
+        return TOPICS[topic].config() | {MIN_INSYNC: str(self.min_insync)}

@@ -1,10 +1,13 @@
 """`onereply topics` against a real broker."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from ops.kafka.cluster import store_plan
+from ops.kafka.properties import ClusterPlan, NodeAddress
 from schemas.topics import Topic
 from tests.commands import as_json, onereply
 
@@ -91,6 +94,51 @@ def test_too_few_brokers_for_three_copies_say_what_to_set(environ: dict[str, str
 
     assert told.returncode == 2
     assert "ONEREPLY_DURABILITY=single-node" in told.stderr
+
+
+def test_topics_with_one_copy_are_never_made_to_wait_for_a_second(
+    environ: dict[str, str],
+) -> None:
+    """Nothing could be written any more, and the run whose topics they are would stand still."""
+    topics("create", "--execute", environ=environ)
+    replicated = environ | {"ONEREPLY_DURABILITY": "replicated"}
+
+    code, told = topics("create", "--execute", environ=replicated)
+
+    assert (code, told["set_options"], told["done"]) == (1, [], [])
+    assert told["left"][0].startswith("The cluster has fewer than 3 brokers. Set ONEREPLY_DURA")
+    assert topics("check", environ=environ)[0] == 0
+
+
+def test_create_shows_what_is_wrong_with_kafkas_own_topics(environ: dict[str, str]) -> None:
+    """A process would refuse to start after all topics were made."""
+    replicated = environ | {"ONEREPLY_DURABILITY": "replicated"}
+
+    code, told = topics("create", environ=replicated)
+
+    internal = [line for line in told["left"] if line.startswith("__")]
+    assert (code, {line.partition(":")[0] for line in internal}) == (
+        1,
+        {"__transaction_state", "__consumer_offsets"},
+    )
+
+
+def test_local_broker_of_the_data_folder_is_the_one_that_is_meant(
+    tmp_path: Path, broker: str, environ: dict[str, str]
+) -> None:
+    """Whoever has started a Kafka here means that one, and it holds one copy."""
+    port = int(broker.rpartition(":")[2])
+    node = NodeAddress(node_id=1, port=port, controller_port=1)
+    store_plan(tmp_path, ClusterPlan(cluster_id="k", nodes=(node,)))
+    here = {
+        "ONEREPLY_TOPIC_PREFIX": environ["ONEREPLY_TOPIC_PREFIX"],
+        "ONEREPLY_DATA_DIR": str(tmp_path),
+    }
+
+    code, told = topics("create", "--execute", environ=here)
+
+    assert (code, len(told["done"]), told["left"]) == (0, len(Topic), [])
+    assert topics("check", environ=here) == (0, {"differences": []})
 
 
 def test_list_needs_no_broker_and_names_every_topic() -> None:

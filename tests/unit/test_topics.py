@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.topics import DAY_MS, TOPICS, Shape, Topic, TopicSeen, differences
+from schemas.differences import differences, different_options
+from schemas.topics import DAY_MS, MIN_INSYNC, TOPICS, Shape, Topic, TopicSeen
 
 SHAPE = Shape(prefix="acme-", partitions=4, replication=3, min_insync=2)
 AS_DECLARED = {
@@ -117,3 +118,14 @@ def test_raw_events_outlive_every_horizon_of_dedupe() -> None:
     spec = TOPICS[Topic.INBOUND_EVENTS]
 
     assert (spec.retention_ms, spec.compaction_lag_ms) == (30 * DAY_MS, (7 * DAY_MS, 8 * DAY_MS))
+
+
+def test_more_copies_than_there_are_are_never_waited_for() -> None:
+    """The topic could not be written any more; its one copy is what is told."""
+    config = SHAPE.config_of(Topic.AUDIT) | {MIN_INSYNC: "1"}
+    seen = TopicSeen(partitions=4, replication=1, config=config)
+
+    assert different_options(SHAPE, Topic.AUDIT, seen) == []
+    assert different_options(SHAPE, Topic.AUDIT, replace(seen, replication=2)) == [
+        (MIN_INSYNC, "2")
+    ]
