@@ -40,18 +40,24 @@ DEAD_CUT: Final = "onereply-dead-cut"
 _FIXED: Final = (("ce_specversion", b"1.0"), (CONTENT_TYPE, b"application/json"))
 
 
-def envelope(ce_type: str, ce_id: str, **fields: str) -> Headers:
+def envelope(
+    ce_type: str, ce_id: str, *, source: str = "", subject: str = "", time: str = ""
+) -> Headers:
     """CloudEvents headers for a JSON record.
 
-    `fields` are CloudEvents attributes without their prefix (source, subject, time, dataschema).
     A value that cannot stand in a header (a control character, or empty) is left out.
     """
-    named = {"type": ce_type, "id": ce_id, **fields}
-    return _FIXED + tuple(
-        (f"ce_{name}", value.encode("utf-8", "replace"))
-        for name, value in named.items()
-        if value and value.isprintable()
-    )
+    headers: list[tuple[str, bytes | None]] = [*_FIXED]
+    for name, value in (
+        (CE_TYPE, ce_type),
+        (CE_ID, ce_id),
+        (CE_SOURCE, source),
+        (CE_SUBJECT, subject),
+        (CE_TIME, time),
+    ):
+        if value and value.isprintable():
+            headers.append((name, value.encode("utf-8", "replace")))
+    return tuple(headers)
 
 
 def iso_time(occurred_at_ns: int) -> str:

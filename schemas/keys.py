@@ -28,8 +28,11 @@ _FOLD: Final = re.compile(r"\r?\n(?=[ \t])")
 
 def framed(*parts: str) -> bytes:
     """Join parts so that no two different tuples give the same bytes: each carries its length."""
-    encoded = (part.encode("utf-8", "surrogatepass") for part in parts)
-    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
+    joined = b""
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        joined += len(raw).to_bytes(4, "big") + raw
+    return joined
 
 
 def canonical_id(raw: str) -> str | None:
@@ -39,7 +42,7 @@ def canonical_id(raw: str) -> str | None:
     says what they should look like; real mail does not follow it).
     """
     unfolded = (_FOLD.sub("", raw) if "\n" in raw else raw).strip()
-    if unfolded.startswith("<") and unfolded.endswith(">") and len(unfolded) > 1:
+    if unfolded[:1] == "<" and unfolded[-1] == ">":
         unfolded = unfolded[1:-1].strip()
     return unfolded or None
 

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from processors.core.event_headers import DUPLICATE_TYPE, event_headers
 from processors.core.intake import Intake, Sources, event_key_of, place_of
 from processors.core.sweep import CursorRow, Sweep
 from processors.core.tables import Row, Table
@@ -22,7 +23,7 @@ from schemas.codec import to_json
 from schemas.commands import AuditEntry
 from schemas.errors import Refused
 from schemas.events import Duplicate, FetchRequest, Kind, ThreadEvent, Where
-from schemas.headers import RECEIVED_AT, Headers, envelope, iso_time
+from schemas.headers import envelope
 from schemas.keys import EventKey, MessageId, conflict_key, framed
 from schemas.topics import TOPICS, Topic
 
@@ -134,7 +135,7 @@ def _remember(event: ThreadEvent, record: Record, turn: Turn, *, identity: bytes
 
 
 def _pass(event: ThreadEvent, turn: Turn) -> None:
-    headers = _headers(event.kind, event)
+    headers = event_headers(event, event.kind)
     turn.emit(Topic.THREAD_EVENTS, event.inbox_id, to_json(event), headers=headers)
     if event.kind == Kind.ANNOUNCED:
         request = to_json(FetchRequest(event=event))
@@ -161,19 +162,8 @@ def _report(event: ThreadEvent, record: Record, turn: Turn, *, reason: str, firs
         inbox_id=event.inbox_id,
         message_id=event.message_id,
     )
-    headers = _headers("event.duplicate", event)
+    headers = event_headers(event, DUPLICATE_TYPE)
     turn.emit(Topic.DUPLICATE_EVENTS, event.event_key, to_json(duplicate), headers=headers)
-
-
-def _headers(ce_type: str, event: ThreadEvent) -> Headers:
-    attributes = envelope(
-        ce_type,
-        event.event_id,
-        source=f"/sources/{event.source}",
-        subject=event.message_id or "",
-        time=iso_time(event.occurred_at_ns),
-    )
-    return (*attributes, (RECEIVED_AT, b"%d" % event.received_at_ms))
 
 
 def _erase(record: Record, turn: Turn, *, key: EventKey, row: SeenRow | None) -> None:

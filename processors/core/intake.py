@@ -91,14 +91,14 @@ class Sources:
         if not event_id:
             raise Refused("no event id in the key")
         return Intake(
-            event_key=key,
-            event_id=EventId(event_id),
-            source=SourceName(name),
-            provider=header(record.headers, PROVIDER) or source.provider,
-            workspace=source.workspace,
-            received_at_ms=_received_at_ms(record),
-            origin=place_of(record),
-            is_read_back=bool(reader),
+            key,
+            EventId(event_id),
+            SourceName(name),
+            header(record.headers, PROVIDER) or source.provider,
+            source.workspace,
+            _received_at_ms(record),
+            place_of(record),
+            bool(reader),
         )
 
     def check(self, event: ThreadEvent, intake: Intake) -> None:

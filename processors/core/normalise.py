@@ -50,8 +50,10 @@ def id_of(value: object) -> str | None:
 
 def addresses_of(value: object) -> tuple[str, ...]:
     """Each address as a header would write it, from text, an object, or a list of either."""
+    if value is None:
+        return ()
     if isinstance(value, list):
-        return tuple(found for item in value if (found := _address(item)) is not None)
+        return tuple([found for item in value if (found := _address(item)) is not None])
     found = _address(value)
     return () if found is None else (found,)
 
@@ -115,6 +117,8 @@ def parents_of(
     own: MessageId, *, answered: list[str], references: list[str]
 ) -> tuple[MessageId, ...]:
     """The ids that a mail answers, nearest first, each once, never itself; the nearest hundred."""
+    if not answered and not references:
+        return ()
     nearest_first = dict.fromkeys([*answered, *references[::-1]])
     nearest_first.pop(own, None)
     return tuple(MessageId(each) for each in islice(nearest_first, PARENT_LIMIT))
@@ -180,9 +184,9 @@ def threading_of(
 ) -> tuple[list[str], list[str]]:
     """The ids answered and the ids referred to: the payload's fields, else the mail's own."""
     answered, referred = answered_in(in_reply_to), ids_in(references)
-    if headers is not None and not answered and "in-reply-to" in headers:
+    if headers and not answered and "in-reply-to" in headers:
         answered = answered_in(list(headers["in-reply-to"]))
-    if headers is not None and not referred and "references" in headers:
+    if headers and not referred and "references" in headers:
         referred = ids_in(" ".join(headers["references"]))
     return answered, referred
 

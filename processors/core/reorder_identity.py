@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from processors.core.event_headers import DUPLICATE_TYPE, event_headers
 from processors.core.reorder_order import late_by_ms
-from processors.core.reorder_release import emit_ordered, headers_of, ordered_of
+from processors.core.reorder_release import emit_ordered, ordered_of
 from processors.core.reorder_rows import (
     COPIES,
     IDENTITIES,
@@ -29,7 +30,6 @@ from schemas.keys import EventKey, MessageId
 from schemas.topics import Topic
 
 STAGE: Final = "reorder"
-DUPLICATE_TYPE: Final = "event.duplicate"
 
 
 class Mail(NamedTuple):
@@ -128,7 +128,7 @@ def report_duplicate(turn: Turn, mail: Mail, row: Identity) -> None:
         inbox_id=event.inbox_id,
         message_id=mail.message_id,
     )
-    headers = headers_of(event, DUPLICATE_TYPE)
+    headers = event_headers(event, DUPLICATE_TYPE)
     turn.emit(Topic.DUPLICATE_EVENTS, event.event_key, to_json(duplicate), headers=headers)
 
 

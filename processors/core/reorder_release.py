@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from processors.core.event_headers import event_headers
 from processors.core.reorder_hold import held_of, oldest_above_caps, take_held
 from processors.core.reorder_order import late_by_ms, over, ready
 from processors.core.reorder_rows import (
@@ -28,7 +29,6 @@ from processors.core.reorder_rows import (
 from processors.core.turn import Output, Turn
 from schemas.codec import to_json
 from schemas.events import Kind, OrderedEvent, Position, ThreadEvent
-from schemas.headers import RECEIVED_AT, Headers, envelope, iso_time
 from schemas.keys import InboxId, MessageId
 from schemas.topics import Topic
 
@@ -101,23 +101,9 @@ def ordered_of(event: ThreadEvent, settled: Identity, *, tie: str) -> OrderedEve
 
 def emit_ordered(turn: Turn, ordered: OrderedEvent, mark: str | None) -> None:
     """Write the record under this mark, which need not be that of the record in hand."""
-    headers = headers_of(ordered.event, ordered.event.kind)
+    headers = event_headers(ordered.event, ordered.event.kind)
     turn.emit_marked(
         Output(Topic.ORDERED_EVENTS, ordered.event.inbox_id, to_json(ordered), headers, mark)
-    )
-
-
-def headers_of(event: ThreadEvent, ce_type: str) -> Headers:
-    """CloudEvents headers for what REORDER says about this event; the same source as before it."""
-    return (
-        *envelope(
-            ce_type,
-            event.event_id,
-            source=f"/sources/{event.source}",
-            subject=event.message_id or "",
-            time=iso_time(event.occurred_at_ns),
-        ),
-        (RECEIVED_AT, b"%d" % event.received_at_ms),
     )
 
 

@@ -8,6 +8,7 @@ import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 MISSING: Final = "missing"
@@ -57,17 +58,15 @@ def instant_of(
     value: object, *, received_at_ms: int, numbers: Numbers = Numbers.REFUSED
 ) -> Instant:
     """The instant that a payload names, or the receipt time with a mark. Never raises."""
-    received_ns = received_at_ms * _MS_NS
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return Instant(received_ns, MISSING)
-    ns = _parsed(value, numbers)
+    ns, received_ns = _parsed(value, numbers), received_at_ms * _MS_NS
     if ns is None:
-        return Instant(received_ns, UNPARSABLE)
+        is_missing = value is None or (isinstance(value, str) and not value.strip())
+        return Instant(received_ns, MISSING if is_missing else UNPARSABLE)
     if ns > received_ns + _AHEAD_NS:
         return Instant(received_ns, FUTURE)
     if ns < _FLOOR_NS:
         return Instant(received_ns, ABSURD)
-    return Instant(ns)
+    return Instant(ns, None)
 
 
 def _parsed(value: object, numbers: Numbers) -> int | None:
@@ -81,21 +80,29 @@ def _parsed(value: object, numbers: Numbers) -> int | None:
 def _calendar(text: str, found: re.Match[str]) -> int | None:
     fraction, sign, ahead_hours, ahead_minutes = found.groups()
     is_leap = text[17:19] == "60"
-    try:
-        moment = datetime.fromisoformat(f"{text[:17]}59" if is_leap else text[:19])
-    except ValueError:
+    seconds = _seconds_to(f"{text[:17]}59" if is_leap else text[:19])
+    if seconds is None:
         return None
-    since = moment - _EPOCH
-    seconds = since.days * _DAY_S + since.seconds
     if sign is not None:
         ahead = int(ahead_hours) * 3600 + int(ahead_minutes) * 60
         seconds -= ahead if sign == "+" else -ahead
     if is_leap:
-        is_possible = _FIRST_LEAP_YEAR <= moment.year < date.max.year and _ends_month(seconds + 1)
+        is_possible = _FIRST_LEAP_YEAR <= int(text[:4]) < date.max.year and _ends_month(seconds + 1)
         return seconds * SECOND_NS + _LEAP_NS if is_possible else None
     if fraction is None:
         return seconds * SECOND_NS
     return seconds * SECOND_NS + int(fraction[:9].ljust(9, "0"))
+
+
+# Most records of a batch lie in few seconds.
+@lru_cache(maxsize=4096)
+def _seconds_to(moment: str) -> int | None:
+    """Seconds from 1970 to this date and time of UTC; None where there is no such day."""
+    try:
+        since = datetime.fromisoformat(moment) - _EPOCH
+    except ValueError:
+        return None
+    return since.days * _DAY_S + since.seconds
 
 
 def _ends_month(seconds: int) -> bool:

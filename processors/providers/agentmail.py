@@ -7,7 +7,7 @@ Owns: AgentMail's field names, event types and size cap.
 May not: do I/O, or answer for how ids, times and headers are read (core does).
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -87,9 +87,10 @@ def payload_of(answer: bytes, *, event_id: str, inbox_id: InboxId, message_id: M
     return body
 
 
-class _Names(NamedTuple):
+class _Names(msgspec.Struct, frozen=True, gc=False):
     """What a mail is called, and what it names."""
 
+    inbox_id: InboxId
     own: MessageId
     is_derived: bool
     thread_key: ThreadKey
@@ -97,7 +98,24 @@ class _Names(NamedTuple):
     parents: tuple[MessageId, ...]
 
 
+class _Content(msgspec.Struct, frozen=True, gc=False):
+    """What a reader of a mail sees, how complete that is, and what was found in it."""
+
+    kind: str
+    sender: str | None
+    subject: str | None
+    text: str | None
+    html: str | None
+    content_hash: str | None
+    is_truncated: bool
+    labels: tuple[str, ...]
+    verdicts: Verdicts
+
+
 def _names(message: Message, thread: Any, intake: Intake, *, headers: Headers | None) -> _Names:
+    inbox_id = id_of(message.inbox_id)
+    if inbox_id is None:
+        raise Refused("no inbox id")
     found = id_of(message.message_id)
     own = derived_message_id(intake.event_key) if found is None else MessageId(found)
     answered, references = threading_of(message.in_reply_to, message.references, headers)
@@ -107,30 +125,49 @@ def _names(message: Message, thread: Any, intake: Intake, *, headers: Headers | 
         spelling = thread.thread_id
         thread_id = id_of(spelling)
     return _Names(
-        own=own,
-        is_derived=found is None,
-        thread_key=thread_key_of(thread_id, own, answered=answered, references=references),
-        thread_id=None if thread_id is None else spelling,
-        parents=parents_of(own, answered=answered, references=references),
+        InboxId(inbox_id),
+        own,
+        found is None,
+        thread_key_of(thread_id, own, answered=answered, references=references),
+        None if thread_id is None else spelling,
+        parents_of(own, answered=answered, references=references),
+    )
+
+
+def _content(message: Message, *, kind: str, is_read_back: bool) -> _Content:
+    subject, text, html = text_of(message.subject), text_of(message.text), text_of(message.html)
+    senders = addresses_of(message.from_) or addresses_of(message.from_underscore)
+    sender = ", ".join(senders) or None
+    is_truncated = _is_truncated(message) and not is_read_back
+    labels = _texts(message.labels)
+    return _Content(
+        Kind.ANNOUNCED if is_truncated and kind == Kind.RECEIVED else kind,
+        sender,
+        subject,
+        text,
+        html,
+        None if is_truncated else content_hash_of(subject, text, html, sender),
+        is_truncated,
+        labels,
+        _verdicts(kind, labels),
     )
 
 
 def _mail(message: Message, thread: Any, intake: Intake, *, kind: str) -> ThreadEvent:
-    inbox_id = id_of(message.inbox_id)
-    if inbox_id is None:
-        raise Refused("no inbox id")
     headers = headers_of(message.headers)
     names = _names(message, thread, intake, headers=headers)
-    labels = _texts(message.labels)
+    content = _content(message, kind=kind, is_read_back=intake.is_read_back)
     time = instant_of(message.timestamp, received_at_ms=intake.received_at_ms)
-    is_truncated = _is_truncated(message) and not intake.is_read_back
-    senders = addresses_of(message.from_) or addresses_of(message.from_underscore)
-    content = (message.subject, message.text, message.html, ", ".join(senders) or None)
-    subject, text, html, sender = map(text_of, content)
     return ThreadEvent(
-        **intake.fields(),
-        kind=Kind.ANNOUNCED if is_truncated and kind == Kind.RECEIVED else kind,
-        inbox_id=InboxId(inbox_id),
+        event_key=intake.event_key,
+        event_id=intake.event_id,
+        source=intake.source,
+        provider=intake.provider,
+        workspace=intake.workspace,
+        received_at_ms=intake.received_at_ms,
+        origin=intake.origin,
+        kind=content.kind,
+        inbox_id=names.inbox_id,
         occurred_at_ns=time.ns,
         time_mark=time.mark,
         thread_key=names.thread_key,
@@ -140,20 +177,20 @@ def _mail(message: Message, thread: Any, intake: Intake, *, kind: str) -> Thread
         is_derived_id=names.is_derived,
         parents=names.parents,
         is_opening=isinstance(thread, Fact) and whole_of(thread.message_count) == 1,
-        sender=sender,
+        sender=content.sender,
         reply_to=addresses_of(message.reply_to),
-        recipient=inbox_id,
+        recipient=names.inbox_id,
         to=addresses_of(message.to),
         cc=addresses_of(message.cc),
-        subject=subject,
-        text=text,
-        html=html,
+        subject=content.subject,
+        text=content.text,
+        html=content.html,
         signals=signals_of(headers),
-        labels=labels,
-        verdicts=_verdicts(kind, labels),
+        labels=content.labels,
+        verdicts=content.verdicts,
         attachments=_attachments(message.attachments),
-        content_hash=None if is_truncated else content_hash_of(subject, text, html, sender),
-        is_truncated=is_truncated,
+        content_hash=content.content_hash,
+        is_truncated=content.is_truncated,
     )
 
 
@@ -178,6 +215,8 @@ _UNKNOWN: Final = Verdicts()
 
 
 def _attachments(value: Any) -> tuple[Attachment, ...]:
+    if not isinstance(value, list):
+        return ()
     return tuple(
         Attachment(
             filename=text_of(each.get("filename")),
@@ -185,7 +224,7 @@ def _attachments(value: Any) -> tuple[Attachment, ...]:
             size_bytes=whole_of(each.get("size")),
             attachment_id=text_of(each.get("attachment_id")),
         )
-        for each in (value if isinstance(value, list) else ())
+        for each in value
         if isinstance(each, dict)
     )
 

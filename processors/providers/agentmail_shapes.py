@@ -3,6 +3,8 @@
 Documentation and SDK disagree on shapes, so nothing but the places of objects is declared: the
 decoder skips what is not named, and a member that is missing or null is None.
 
+What is decoded from JSON holds no ring, so the garbage collector need not look at it (`gc`).
+
 Owns: the names on the wire.
 May not: interpret a value.
 """
@@ -14,7 +16,7 @@ import msgspec
 from processors.core.bodies import object_of
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, gc=False):
     """A mail, as it is pushed and as it is read."""
 
     inbox_id: Any = None
@@ -37,7 +39,7 @@ class Message(msgspec.Struct):
     size: Any = None
 
 
-class Fact(msgspec.Struct):
+class Fact(msgspec.Struct, gc=False):
     """What happened to a mail; and the few members of a thread that are of use."""
 
     inbox_id: Any = None
@@ -55,7 +57,7 @@ class Fact(msgspec.Struct):
 _Loose = list[Any] | str | int | float | bool | None
 
 
-class Payload(msgspec.Struct):
+class Payload(msgspec.Struct, gc=False):
     """A webhook's body."""
 
     event_type: Any = None
