@@ -91,30 +91,39 @@ class Restore:
             self._consumer = self._open()
             self._progress.started_s = self._progress.moved_s = boot_s()
         messages = self._consumer.consume(SLICE_RECORDS, wait_s)
-        rows = [row for message in messages if (row := self._row(message)) is not None]
         if messages:
             self._progress.moved_s = boot_s()
-        if rows:
-            self._progress.records += len(rows)
-            self._store.write(rows, self._standing())
+            self._take(messages)
         self._tell()
         if boot_s() - self._progress.moved_s > self._silence_s:
             raise Transient(
                 f"restore of {self._place.topic}-{self._place.partition} heard nothing for "
                 f"{self._silence_s:.0f} s at {self._progress.next_offset} of {self._progress.end}"
             )
-        return self._progress.next_offset >= self._progress.end
+        if self._progress.next_offset < self._progress.end:
+            return False
+        self._store.keep()
+        return True
 
-    def _row(self, message: Message) -> tuple[bytes, bytes | None] | None:
-        offset, error = message.offset(), message.error()
-        if error is not None:
-            if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  # the library's public constant has this name
-                self._progress.next_offset = max(self._progress.next_offset, offset or 0)
-                return None
+    def _take(self, messages: list[Message]) -> None:
+        rows: list[tuple[bytes, bytes | None]] = []
+        for message in messages:
+            if (error := message.error()) is not None:
+                self._passed_over(message, error)
+            elif (key := message.key()) is not None:
+                rows.append((_bytes(key), message.value()))
+        last = messages[-1]
+        if last.error() is None:
+            self._progress.next_offset = (last.offset() or 0) + 1
+        if rows:
+            self._progress.records += len(rows)
+            self._store.restore(rows, self._standing())
+
+    def _passed_over(self, message: Message, error: KafkaError) -> None:
+        """The end of the partition: what lies before it and was not given is no record of ours."""
+        if error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001  # the library's public constant has this name
             raise Transient(f"{self._place.topic}-{self._place.partition}: {error.str()}")
-        self._progress.next_offset = (offset or 0) + 1
-        key = message.key()
-        return None if key is None else (_bytes(key), message.value())
+        self._progress.next_offset = max(self._progress.next_offset, message.offset() or 0)
 
     def _standing(self) -> StoreMeta:
         return StoreMeta(

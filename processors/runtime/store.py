@@ -10,12 +10,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from rocksdict import BlockBasedOptions, Cache, Options, Rdict, ReadOptions, WriteBatch
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+    WriteBufferManager,
+    WriteOptions,
+)
 
 from processors.runtime.rows import META_KEY, StoreMeta, meta_of, packed
 from schemas.errors import Transient
 
 WRITE_BUFFER_BYTES: Final = 16 * 1024 * 1024
+# Of all stores together: twelve partitions with two buffers each would come to 384 MiB.
+WRITE_BUFFERS_BYTES: Final = 96 * 1024 * 1024
 # Rows are found by whole keys: ten bits a key keep disk reads for absent keys near one percent.
 BLOOM_BITS: Final = 10
 
@@ -25,10 +36,14 @@ class StoreError(Transient):
 
 
 class StoreCache:
-    """The block cache that all stores of a process share, bounded by a setting."""
+    """The memory that all stores of a process share.
+
+    What was read of their files, bounded by a setting, and what is not in a file yet.
+    """
 
     def __init__(self, size_bytes: int) -> None:
         self.cache = Cache(size_bytes)
+        self.buffers = WriteBufferManager(WRITE_BUFFERS_BYTES, allow_stall=False)
 
     def options(self) -> Options:
         """RocksDB options for one store."""
@@ -41,6 +56,7 @@ class StoreCache:
         options.set_block_based_table_factory(table)
         options.set_write_buffer_size(WRITE_BUFFER_BYTES)
         options.set_max_write_buffer_number(2)
+        options.set_write_buffer_manager(self.buffers)
         options.set_keep_log_file_num(2)
         options.set_max_open_files(256)
         return options
@@ -56,6 +72,8 @@ class Store:
             self._db = Rdict(str(path), cache.options())
         except Exception as error:
             raise StoreError(f"store {path} cannot be opened: {error}") from error
+        self._logged, self._unlogged = WriteOptions(), WriteOptions()
+        self._unlogged.disable_wal = True  # type: ignore[method-assign,assignment]  # the library types its switch as a method
 
     def get(self, key: bytes) -> bytes | None:
         """The row's bytes, or None. Raises StoreError."""
@@ -100,6 +118,26 @@ class Store:
 
         Raises StoreError, a full disk included.
         """
+        self._write(rows, meta, how=self._logged)
+
+    def restore(self, rows: Iterable[tuple[bytes, bytes | None]], meta: StoreMeta) -> None:
+        """The same without a log of its own, for rows that the changelog still has.
+
+        After a crash the store stands where it stood at some earlier restore. `keep` must be
+        called before the next `write`. Raises StoreError.
+        """
+        self._write(rows, meta, how=self._unlogged)
+
+    def keep(self) -> None:
+        """Put all that was restored on disk. Raises StoreError."""
+        try:
+            self._db.flush()
+        except Exception as error:
+            raise self._failed("written", error) from error
+
+    def _write(
+        self, rows: Iterable[tuple[bytes, bytes | None]], meta: StoreMeta, *, how: WriteOptions
+    ) -> None:
         batch = WriteBatch(raw_mode=True)
         for key, value in rows:
             if value is None:
@@ -108,7 +146,7 @@ class Store:
                 batch.put(key, value)
         batch.put(META_KEY, packed(meta))
         try:
-            self._db.write(batch)
+            self._db.write(batch, how)
         except Exception as error:
             raise self._failed("written", error) from error
 

@@ -20,6 +20,7 @@ from processors.runtime.batch import Decided, Decider, is_waiting, rescan
 from processors.runtime.clock import BrokerClock
 from processors.runtime.effects import Effects
 from processors.runtime.failures import Aborted, end_after
+from processors.runtime.garbage import collect_seldom
 from processors.runtime.ground import Ground, ground_of
 from processors.runtime.pace import Pace
 from processors.runtime.partition import Partition
@@ -75,6 +76,7 @@ class Worker:
         Raises Transient, Fenced, ClusterMismatch, OffsetGone or StoreError: nothing uncommitted
         is left behind, and a new process goes on where this one was.
         """
+        collect_seldom()
         try:
             self._work(is_stopping)
         except KafkaException as error:
