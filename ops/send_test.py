@@ -58,11 +58,27 @@ class _Hopes(NamedTuple):
     tail: Tail
 
 
+def _not_blank(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not given.strip():
+        raise click.BadParameter("must not be blank")
+    return given
+
+
 @click.command(name="send-test")
-@click.option("--inbox", help="The inbox that the customer writes to [default: one that answers].")
+@click.option(
+    "--inbox",
+    callback=_not_blank,
+    help="The inbox that the customer writes to [default: one that answers].",
+)
 @click.option("--text", default="Hello, where is my order?", show_default=True)
-@click.option("--from", "sender", help="The customer [default: a new one each time].")
-@click.option("--event-id", help="The event's id; give one twice and it is one event.")
+@click.option(
+    "--from", "sender", callback=_not_blank, help="The customer [default: a new one each time]."
+)
+@click.option(
+    "--event-id",
+    callback=_not_blank,
+    help="The event's id; give one twice and it is one event.",
+)
 @click.option("--twice", is_flag=True, help="Deliver the event a second time.")
 @click.option(
     "--data-dir",

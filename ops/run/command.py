@@ -22,10 +22,11 @@ from ops.run.folder import End, Folder, Running
 from ops.run.interrupts import Interrupted, interruptible
 from ops.run.pipeline import Pipeline
 from ops.run.plan import Plan
-from ops.run.ports import require_free
+from ops.run.ports import Port, require_ports
 from ops.run.screen import Screen
 from ops.run.supervisor import Supervisor
 from ops.run.welcome import welcome
+from ops.run.written import require_same_partitions
 from schemas.settings import Settings, load_settings
 
 PROVIDER_PORT: Final = 8090
@@ -123,7 +124,9 @@ def _run(folder: Folder, settings: Settings, screen: Screen, *, options: dict[st
     )
     if plan.config == folder.config:
         folder.config.write_text(standin_directory(plan.provider), encoding="utf-8")
-    _require_ports(plan, options)
+    require_ports(_ports(plan, options["kafka_port"]))
+    if not settings.bootstrap_servers:
+        require_same_partitions(settings)
     screen.say("OneReply is starting.")
     pipeline = Pipeline(plan, screen)
     try:
@@ -143,12 +146,15 @@ def _broker(folder: Folder, settings: Settings, screen: Screen, *, port: int) ->
     return OwnBroker(folder.data_dir, port=port, install_dir=folder.data_dir, teller=screen)
 
 
-def _require_ports(plan: Plan, options: dict[str, Any]) -> None:
-    require_free(plan.settings.listen_host, plan.settings.listen_port, option="--door-port")
-    require_free(HOST, plan.provider_port, option="--provider-port")
+def _ports(plan: Plan, kafka_port: int) -> list[Port]:
+    door = Port(
+        plan.settings.listen_host, plan.settings.listen_port, "ONEREPLY_LISTEN_PORT", "--door-port"
+    )
+    provider = Port(HOST, plan.provider_port, "ONEREPLY_PROVIDER_PORT", "--provider-port")
     # A Kafka that runs in the folder holds its port rightly: it is used.
-    if not plan.settings.bootstrap_servers and not running(plan.folder.data_dir):
-        require_free(HOST, options["kafka_port"], option="--kafka-port")
+    if plan.settings.bootstrap_servers or running(plan.folder.data_dir):
+        return [door, provider]
+    return [door, provider, Port(HOST, kafka_port, "ONEREPLY_KAFKA_PORT", "--kafka-port")]
 
 
 def _running(pipeline: Pipeline) -> Running:

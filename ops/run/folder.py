@@ -90,7 +90,7 @@ class Folder:
             if owner is None:
                 raise Transient(
                     f"OneReply runs in {self.data_dir} already (process {_owner(lock)}). "
-                    "Name another folder with --data-dir."
+                    "Name another folder: ONEREPLY_DATA_DIR (--data-dir)."
                 )
             lock.truncate(0)
             lock.write(f"{os.getpid()}\n")

@@ -34,7 +34,11 @@ class Screen:
         self.calm()
 
     def say(self, sentence: str) -> None:
-        """Write a line of its own, whole: a terminal wraps it, a file does not."""
+        """Write a line of its own, whole: a terminal wraps it, a file does not.
+
+        What was under way before it is over: the moving line goes.
+        """
+        self.calm()
         self._console.print(sentence, soft_wrap=True)
 
     def show(self, state: str) -> None:

@@ -5,8 +5,10 @@ May not: print a secret.
 """
 
 import os
+import shlex
 from pathlib import Path
 
+from ops.run.folder import Folder
 from ops.run.pipeline import Pipeline
 from ops.run.plan import KAFKA, PROVIDER
 
@@ -57,12 +59,16 @@ def _to_try(pipeline: Pipeline) -> list[str]:
             f"({pipeline.plan.provider}), and send-test needs it.",
             "",
         ]
-    return ["Try, in another terminal:", f"  {_command()} send-test", ""]
+    return ["Try, in another terminal:", f"  {send_test_command(pipeline.plan.folder)}", ""]
 
 
-def _command() -> str:
+def send_test_command(folder: Folder) -> str:
+    """What to type in another terminal, which does not have this one's variables."""
     local = Path(".venv/bin/onereply")
-    return str(local) if local.exists() else "onereply"
+    command = f"{local if local.exists() else 'onereply'} send-test"
+    if folder.data_dir == Path(".onereply").absolute():
+        return command
+    return f"{command} --data-dir {shlex.quote(shown(folder.data_dir))}"
 
 
 def shown(path: Path) -> str:

@@ -4,13 +4,14 @@ import signal
 import socket
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 import pytest
 
-from ops.kafka.cluster import running
+from ops.kafka.cluster import cluster_folder, running
 from ops.kafka.ports import free_ports
 from ops.run.folder import Folder
 from tests.broker import link_jars
@@ -148,20 +149,39 @@ def test_run_outlives_its_kafka_and_leaves_nothing_when_it_is_killed_itself(
     assert Folder(tmp_path).state.exists() is False
 
 
-@pytest.mark.parametrize("option", ["--door-port", "--provider-port", "--kafka-port"])
-def test_port_in_use_is_one_sentence_that_names_the_option(
-    options: list[object], option: str
+def test_ports_in_use_are_all_named_with_the_variables_that_change_them(
+    options: list[object],
 ) -> None:
-    """The most common way in which a first start fails."""
-    port = int(str(options[options.index(option) + 1]))
-    with socket.create_server(("127.0.0.1", port)):
+    """The most common way in which a first start fails; one port a try would be three tries."""
+    names = {
+        "--door-port": "ONEREPLY_LISTEN_PORT",
+        "--provider-port": "ONEREPLY_PROVIDER_PORT",
+        "--kafka-port": "ONEREPLY_KAFKA_PORT",
+    }
+    ports = {option: int(str(options[options.index(option) + 1])) for option in names}
+    with ExitStack() as listening:
+        for port in ports.values():
+            listening.enter_context(socket.create_server(("127.0.0.1", port)))
         told = onereply("run", *options)
 
-    sentence = (
-        f"Error: Port {port} on 127.0.0.1: address already in use. "
-        f"Stop what listens there, or name another port with {option}.\n"
+    sentences = [
+        f"Port {port} on 127.0.0.1: address already in use. "
+        f"Stop what listens there, or name another port: {names[option]} ({option})."
+        for option, port in ports.items()
+    ]
+    assert (told.returncode, told.stderr) == (3, "Error: " + "\n".join(sentences) + "\n")
+
+
+def test_run_with_another_partition_count_than_its_data_starts_nothing(tmp_path: Path) -> None:
+    """Kafka would be up and all parts down again before it was said."""
+    (cluster_folder(tmp_path) / "node-1" / "data" / "dedupe-state-2").mkdir(parents=True)
+
+    told = onereply("run", *options_for(tmp_path), ONEREPLY_PARTITIONS="4")
+
+    assert (told.returncode, told.stderr.partition(",")[0]) == (
+        2,
+        "Error: ONEREPLY_PARTITIONS is 4",
     )
-    assert (told.returncode, told.stderr) == (3, sentence)
 
 
 def test_missing_network_is_one_sentence(options: list[object]) -> None:
