@@ -16,6 +16,7 @@ from rich.table import Table
 
 from ops.local import settings_here
 from ops.run.ending import FAILED, one_sentence
+from ops.run.memory import is_own, require_remembered
 from schemas.cluster import LOCAL_BOOTSTRAP, admin, create_topics, seen_topics
 from schemas.differences import differences, different_options
 from schemas.errors import SettingsError, Transient
@@ -85,9 +86,12 @@ def asked_topics(settings: Settings) -> dict[str, TopicSeen]:
 def made_topics(settings: Settings) -> list[str]:
     """Make the topics and say what was done.
 
-    Raises SettingsError when the cluster has too few brokers for so many copies, else Transient.
+    Raises SettingsError when the cluster has too few brokers for so many copies, MemoryLost when
+    the folder's own broker forgot topics that it holds, else Transient.
     """
-    asked_topics(settings)
+    seen = asked_topics(settings)
+    if is_own(settings):
+        require_remembered(settings, seen)
     try:
         return create_topics(settings)
     except Transient as error:

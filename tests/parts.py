@@ -33,6 +33,12 @@ def ends() -> None:
     sys.exit(3)
 
 
+def fails() -> None:
+    """End with a reason, before it works."""
+    say(level="error", event="stage stopped", reason="no answer")
+    sys.exit(3)
+
+
 def has_wrong_settings() -> None:
     """End at once, with a code that no new start can mend."""
     sys.stderr.write("ONEREPLY_GRACE_MS: not a number\n")
@@ -50,6 +56,7 @@ def is_stubborn() -> None:
 BEHAVIOURS: Final[Mapping[str, Callable[[], None]]] = {
     "works": works,
     "ends": ends,
+    "fails": fails,
     "wrong-settings": has_wrong_settings,
     "stubborn": is_stubborn,
 }

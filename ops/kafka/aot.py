@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ops.kafka.cluster import plan_cluster
-from ops.kafka.errors import BrokerAway
+from ops.kafka.errors import BrokerAway, DiskFull
 from ops.kafka.jars import Jar
 from ops.kafka.jvm import AOT_SINCE, Jvm
 from ops.kafka.node import Lifetime, Node
@@ -30,7 +30,8 @@ WRITE_DEADLINE_S: Final = 300.0
 def ready_cache(jvm: Jvm, jars: Sequence[Jar], *, folder: Path, teller: Teller) -> Path | None:
     """The cache for this Java and these jars, made now when it is new; None when there is none.
 
-    The caller holds the folder's lock. A cache that could not be made is not tried again.
+    The caller holds the folder's lock. A cache that could not be made is not tried again, but where
+    only the disk was full.
     """
     if jvm.java.feature < AOT_SINCE:
         return None
@@ -39,9 +40,13 @@ def ready_cache(jvm: Jvm, jars: Sequence[Jar], *, folder: Path, teller: Teller) 
     if not cache.exists() and not failed.exists():
         teller.say("Preparing a quicker start, once (about 10 s) ...")
         began = time.monotonic()
-        if reason := _make(jvm, cache):
-            failed.write_text(f"{reason}\n", encoding="utf-8")
-            teller.say(f"No quicker start: {reason}")
+        try:
+            _make(jvm, cache)
+        except BrokerAway as error:
+            if not isinstance(error, DiskFull):
+                failed.write_text(f"{error}\n", encoding="utf-8")
+            # The log that the sentence names is gone with the scratch folder.
+            teller.say(f"No quicker start: {str(error).partition(' Its log: ')[0]}")
         else:
             teller.say(f"Prepared in {time.monotonic() - began:.0f} s.")
     return cache if cache.exists() else None
@@ -52,19 +57,15 @@ def _name(jvm: Jvm, jars: Sequence[Jar]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _make(jvm: Jvm, cache: Path) -> str:
-    """Run a broker until it answers, and end it; why there is no cache, or nothing."""
+def _make(jvm: Jvm, cache: Path) -> None:
+    """Run a broker until it answers, and end it. Raises BrokerAway when that makes no cache."""
     with tempfile.TemporaryDirectory(prefix="prepare-", dir=cache.parent) as scratch:
         written = Path(scratch) / cache.name
         training = jvm.with_flags(*QUICK_RUN, f"-XX:AOTCacheOutput={written}")
-        try:
-            _run_once(training, Path(scratch))
-        except BrokerAway as error:
-            return str(error)
+        _run_once(training, Path(scratch))
         if not written.exists():
-            return f"{jvm.java} wrote no cache"
+            raise BrokerAway(f"{jvm.java} wrote no cache.")
         written.replace(cache)
-    return ""
 
 
 def _run_once(jvm: Jvm, scratch: Path) -> None:

@@ -14,13 +14,14 @@ from ops.kafka.cluster import (
     STOP_DEADLINE_S,
     cluster_folder,
     install_folder,
+    moved_aside,
     node_folder,
     plan_cluster,
     running,
     stop_cluster,
     store_plan,
 )
-from ops.kafka.errors import AlreadyRunning, BrokerAway, plain_words, require_room
+from ops.kafka.errors import AlreadyRunning, BrokerAway, plain_words
 from ops.kafka.install import install
 from ops.kafka.jvm import Jvm
 from ops.kafka.locks import alone
@@ -28,6 +29,7 @@ from ops.kafka.node import Lifetime, Node, PortTaken
 from ops.kafka.ports import free_ports, require_free
 from ops.kafka.properties import HOST, ClusterPlan
 from ops.kafka.ready import wait_until_answered
+from ops.kafka.room import require_room
 from ops.kafka.telling import Silence, Teller
 
 # A start takes 2 s, and 40 s were seen on a machine with nine processes a core.
@@ -96,6 +98,11 @@ class LocalKafka:
             jvm = install(self._install_dir, teller=self._teller)
             self.java = str(jvm.java)
             self._start_on(given, jvm, lifetime=lifetime)
+        if aside := moved_aside(self.data_dir):
+            self._teller.say(
+                f"Kafka does not know {len(aside)} of the partitions that it holds, and has moved "
+                'them aside: docs/operations.md says what to do ("A full disk").'
+            )
 
     def stop(self) -> list[int]:
         """End all nodes in good order; the pids of those that had to be killed."""
@@ -115,8 +122,9 @@ class LocalKafka:
     def start_node(self, node_id: int = 1) -> None:
         """Start a node again on its own ports; return when it answers. Raises BrokerAway."""
         node = self._nodes[node_id]
-        node.start(Lifetime.OWNED)
-        _wait([node])
+        with plain_words(self.data_dir):
+            node.start(Lifetime.OWNED)
+            _wait([node])
 
     def require_running(self) -> None:
         """Return when every node's process runs. Raises BrokerAway with the reason of one."""

@@ -65,6 +65,11 @@ def node_folder(data_dir: Path, node_id: int) -> Path:
     return cluster_folder(data_dir) / f"node-{node_id}"
 
 
+def moved_aside(data_dir: Path) -> list[str]:
+    """The partitions that a broker found and did not know: it renames them, and keeps them."""
+    return [folder.name for folder in cluster_folder(data_dir).glob("node-*/data/*-stray")]
+
+
 def stored_plan(data_dir: Path) -> ClusterPlan | None:
     """The cluster that the folder holds, on the ports of its last start; None when it has none."""
     try:

@@ -30,6 +30,7 @@ from ops.kafka.errors import AlreadyRunning, BrokerAway, ClusterRefused, JarRefu
 from ops.kafka.jars import kafka_version, locked_jars
 from ops.kafka.node import Lifetime
 from ops.kafka.properties import HOST
+from ops.kafka.room import KEEP_MB, require_room
 from ops.kafka.telling import Lines
 from schemas.settings import Settings
 
@@ -128,6 +129,7 @@ def start(data_dir: Path, **options: Any) -> None:
             tell(time.monotonic() - began)
             while True:
                 time.sleep(LOOK_S)
+                require_room(data_dir, needed_mb=KEEP_MB)
                 broker.require_running()
 
 

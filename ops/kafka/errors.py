@@ -5,7 +5,6 @@ May not: start, stop or download anything.
 """
 
 import errno
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +15,13 @@ from schemas.errors import Permanent, Transient
 DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_RIGHT: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
-# Jars and the cache for a quick start take 115 MB; a log that cannot grow ends the broker.
-ROOM_MB: Final = 300
-
 
 class BrokerAway(Transient):
     """The local broker cannot run now: a port, the network, the disk, a right or Java."""
+
+
+class DiskFull(BrokerAway):
+    """The disk has too little room for the broker to start or to go on."""
 
 
 class AlreadyRunning(BrokerAway):
@@ -36,22 +36,14 @@ class ClusterRefused(Permanent):
     """The folder holds another cluster than the one that is asked for."""
 
 
-def require_room(folder: Path) -> None:
-    """Return when the folder's disk has room for a start. Raises BrokerAway."""
-    free_mb = shutil.disk_usage(folder).free // 1_000_000
-    if free_mb < ROOM_MB:
-        raise BrokerAway(
-            f"The disk that holds {folder} has {free_mb} MB left; Kafka needs {ROOM_MB} MB."
-        )
-
-
 @contextmanager
 def plain_words(folder: Path) -> Iterator[None]:
     """Turn a refusal of the operating system under `folder` into one sentence (BrokerAway)."""
     try:
         yield
     except OSError as error:
-        raise BrokerAway(_sentence(error, folder)) from error
+        kind = DiskFull if error.errno in DISK_FULL else BrokerAway
+        raise kind(_sentence(error, folder)) from error
 
 
 def _sentence(error: OSError, folder: Path) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ops.kafka.aot import ready_cache
 from ops.kafka.download import download
-from ops.kafka.errors import require_room
 from ops.kafka.jars import SIZE_MB, Jar, check_jars, kafka_version, locked_jars, missing_jars
 from ops.kafka.java import find_java
 from ops.kafka.jvm import Jvm, class_path
 from ops.kafka.locks import alone
+from ops.kafka.room import require_room
 from ops.kafka.telling import Teller
 
 

@@ -10,17 +10,20 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from ops.kafka.errors import BrokerAway
+from ops.kafka.errors import BrokerAway, DiskFull
 from ops.kafka.fence import fence, has_crashed
 from ops.kafka.jvm import Jvm
 from ops.kafka.process import BrokerProcess, find_process, mark_of, spawn, write_pid
 from ops.kafka.properties import LOG4J2, ClusterPlan, NodeAddress, server_properties
+from ops.kafka.room import KEEP_MB, free_mb, full_sentence, require_room
 from ops.kafka.watchdog import dismiss, watch
 
 # A format takes a second.
 FORMAT_DEADLINE_S: Final = 60.0
 # As much of the log's end as can hold the reason of a failed start.
 TAIL_BYTES: Final = 64 * 1024
+# A line of Kafka's log can hold all of its settings.
+REASON_CHARACTERS: Final = 200
 
 
 class Lifetime(Enum):
@@ -57,9 +60,10 @@ class Node:
             self._format()
 
     def start(self, lifetime: Lifetime) -> None:
-        """Start the process, unless it runs. It may not answer yet."""
+        """Start the process, unless it runs. It may not answer yet. Raises DiskFull."""
         if self.process:
             return
+        require_room(self.folder, needed_mb=KEEP_MB)
         # What a crash left: a child that nobody has waited for, and its watchdog.
         self.kill()
         for name in ("console.log", "server.log"):
@@ -106,10 +110,12 @@ class Node:
         port = self.address.port
         if "Address already in use" in told:
             return PortTaken(f"Port {port} was taken while Kafka started: try again.")
-        if "No space left on device" in told:
-            return BrokerAway(f"The disk that holds {self.folder} is full.")
+        # A log on a full disk may end before its reason.
+        if "No space left on device" in told or free_mb(self.folder) < KEEP_MB:
+            free = free_mb(self.folder)
+            return DiskFull(full_sentence(self.folder, free=free, needed_mb=KEEP_MB))
         errors = [line for line in told.splitlines() if "ERROR" in line or "rror:" in line]
-        reason = errors[0].strip() if errors else "it gave no reason"
+        reason = errors[0].strip()[:REASON_CHARACTERS] if errors else "it gave no reason"
         return BrokerAway(f"Kafka ended while it started ({reason}). Its log: {self.folder}")
 
     def _format(self) -> None:

@@ -21,6 +21,9 @@ class Teller(Protocol):
     def show(self, state: str) -> None:
         """Tell how far the step is; the next telling takes its place."""
 
+    def calm(self) -> None:
+        """Nothing is under way any more."""
+
 
 class Silence:
     """A teller that tells nobody."""
@@ -30,6 +33,9 @@ class Silence:
 
     def show(self, state: str) -> None:
         """Drop the state."""
+
+    def calm(self) -> None:
+        """There is nothing to take back."""
 
 
 class Lines:
@@ -43,7 +49,7 @@ class Lines:
 
     def say(self, sentence: str) -> None:
         """Write a line of its own."""
-        self._close()
+        self.calm()
         print(sentence, file=self._stream, flush=True)
 
     def show(self, state: str) -> None:
@@ -56,7 +62,8 @@ class Lines:
             self._shown_at = now
             print(f"  {state}", file=self._stream, flush=True)
 
-    def _close(self) -> None:
+    def calm(self) -> None:
+        """Take the moving line back."""
         if self._is_open:
             print("\r\x1b[K", end="", file=self._stream)
             self._is_open = False

@@ -21,6 +21,10 @@ LEFT_OVER_DEADLINE_S: Final = 15.0
 class Broker(Protocol):
     """What a run needs of its broker."""
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this run has started it, and so stops it and starts it again."""
+
     def start(self) -> str:
         """Return its bootstrap servers once it answers. Raises OneReplyError."""
 
@@ -36,6 +40,8 @@ class Broker(Protocol):
 
 class GivenBroker:
     """A broker that somebody else runs."""
+
+    is_ours: bool = False
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._servers = bootstrap_servers
@@ -63,7 +69,7 @@ class OwnBroker:
         self._data_dir = data_dir
         self._kafka = LocalKafka(data_dir, port=port, install_dir=install_dir, teller=teller)
         self._teller = teller
-        self._is_ours = False
+        self.is_ours = False
 
     def start(self) -> str:
         """Start it, or find it running."""
@@ -71,12 +77,12 @@ class OwnBroker:
             self._kafka.start()
         except AlreadyRunning as error:
             return self._found(error)
-        self._is_ours = True
+        self.is_ours = True
         return self._kafka.bootstrap_servers
 
     def require_running(self) -> None:
         """Return while its process is there."""
-        if self._is_ours:
+        if self.is_ours:
             self._kafka.require_running()
 
     def start_again(self) -> None:
@@ -85,7 +91,7 @@ class OwnBroker:
 
     def stop(self) -> None:
         """End it, if this run has started it."""
-        if self._is_ours:
+        if self.is_ours:
             self._kafka.stop()
 
     def _found(self, error: AlreadyRunning) -> str:

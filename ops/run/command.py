@@ -13,8 +13,8 @@ import click
 
 from ops.kafka.cluster import running
 from ops.kafka.command import DEFAULT_PORT as KAFKA_PORT
-from ops.kafka.errors import require_room
 from ops.kafka.properties import HOST
+from ops.kafka.room import require_room
 from ops.run.broker import Broker, GivenBroker, OwnBroker, wait_for_left_over
 from ops.run.directory import standin_directory
 from ops.run.ending import one_sentence

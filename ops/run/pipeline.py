@@ -8,27 +8,28 @@ May not: leave a process, or decide that a part is started again.
 import queue
 import time
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
+from ops.kafka.cluster import STOP_DEADLINE_S as KAFKA_STOP_DEADLINE_S
+from ops.kafka.errors import BrokerAway
 from ops.kafka.telling import Teller
 from ops.run.directory import Served, filled_in, hooks_of, read_directory, served_by
 from ops.run.ending import AWAY, SETTINGS
 from ops.run.logfile import LogFile
+from ops.run.memory import require_remembered
 from ops.run.part import Ended, Happening, Happenings, Part, Ready
 from ops.run.plan import DOOR, KAFKA, PROVIDER, STAGES, Plan, environ_of
 from ops.run.provider import Provider
+from ops.run.stopping import end_parts
 from ops.run.words import ended_sentence, up_line
-from ops.topics import made_topics
+from ops.topics import asked_topics, made_topics
 from schemas.directory import Directory
 from schemas.errors import OneReplyError, Permanent, SettingsError, Transient
 from schemas.settings import Settings
 
 # Ten times what a start of all parts takes on two idle cores.
 START_DEADLINE_S: Final = 90.0
-# The door answers what it has in hand: its own grace is 15 s. A stage ends its batch; one whose
-# broker is away would wait longer, and loses nothing by being killed.
-STOP_DEADLINES_S: Final = {DOOR: 20.0, PROVIDER: 10.0}
-STAGE_STOP_DEADLINE_S: Final = 15.0
 
 
 class Pipeline:
@@ -67,10 +68,11 @@ class Pipeline:
 
     def stop(self) -> None:
         """Return when nothing of it runs any more. Safe to repeat."""
-        for names in ((DOOR,), STAGES, (PROVIDER,)):
-            self._end([self.parts[name] for name in names if name in self.parts])
-        self._teller.show("stopping kafka")
-        self.plan.broker.stop()
+        self._end((DOOR,), STAGES, (PROVIDER,))
+
+    def pause(self) -> None:
+        """Return when only the provider runs, which is somebody else's where mail is real."""
+        self._end((DOOR,), STAGES)
 
     def kill(self) -> None:
         """End all parts at once; Kafka in good order."""
@@ -141,6 +143,7 @@ class Pipeline:
         self.settings = self.settings.model_copy(update={"bootstrap_servers": servers})
         started = time.monotonic()
         self._teller.show("making topics")
+        require_remembered(self.settings, asked_topics(self.settings))
         made = sum(line.endswith("created") for line in made_topics(self.settings))
         copies = self.settings.shape().replication
         told = f"{made} created, {copies} {'copy' if copies == 1 else 'copies'}"
@@ -158,18 +161,20 @@ class Pipeline:
             provider.open_inboxes(tuple(self.served.inboxes))
             provider.have_webhooks(hooks, door=self.door, api_key=api_key)
 
-    def _end(self, parts: Sequence[Part]) -> None:
-        running = [part for part in parts if part.is_running]
-        if running:
-            self._teller.show(f"stopping {', '.join(part.name for part in running)}")
-        for part in running:
-            part.terminate()
-        began = time.monotonic()
-        for part in running:
-            deadline_s = STOP_DEADLINES_S.get(part.name, STAGE_STOP_DEADLINE_S)
-            if not part.has_ended(max(0.1, deadline_s - (time.monotonic() - began))):
-                part.kill()
-                self._teller.say(f"{part.name} did not end in {deadline_s:.0f} s and was killed.")
+    def _end(self, *groups: Sequence[str]) -> None:
+        """End one group after the other, or all at once where Kafka is away; then Kafka."""
+        for names in (tuple(chain(*groups)),) if self._is_kafka_away() else groups:
+            parts = [self.parts[name] for name in names if name in self.parts]
+            end_parts(parts, is_kafka_away=self._is_kafka_away, teller=self._teller)
+        self._teller.show(f"stopping kafka (at most {KAFKA_STOP_DEADLINE_S:.0f} s)")
+        self.plan.broker.stop()
+
+    def _is_kafka_away(self) -> bool:
+        try:
+            self.plan.broker.require_running()
+        except BrokerAway:
+            return True
+        return False
 
 
 def failure(ended: Ended, part: Part) -> OneReplyError:

@@ -10,7 +10,8 @@ from typing import Final
 # 2: settings that do not change by themselves. 5: records are missing, and a person must decide.
 FINAL_CODES: Final = frozenset({2, 5})
 LONGEST_WAIT_S: Final = 30.0
-# A part that worked for so long has recovered: its next end is a new story.
+# A part that worked for so long, from when it said that it works, has recovered: its next end is
+# a new story.
 STEADY_S: Final = 60.0
 
 
@@ -20,9 +21,9 @@ class Restarts:
 
     count: int = 0
 
-    def after_end(self, *, lived_s: float) -> "Restarts":
+    def after_end(self, *, worked_s: float) -> "Restarts":
         """With the start that follows an end."""
-        return Restarts(count=1 if lived_s >= STEADY_S else self.count + 1)
+        return Restarts(count=1 if worked_s >= STEADY_S else self.count + 1)
 
     @property
     def wait_s(self) -> float:

@@ -1,3 +1,4 @@
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,28 +15,16 @@ from ops.run.plan import Plan
 from ops.run.supervisor import Supervisor
 from schemas.errors import SettingsError
 from schemas.settings import load_settings
+from tests.tellers import Told
 
 DEADLINE_S = 20.0
-
-
-class Told:
-    """A teller that remembers."""
-
-    def __init__(self) -> None:
-        self.sentences: list[str] = []
-
-    def say(self, sentence: str) -> None:
-        """Remember the sentence."""
-        self.sentences.append(sentence)
-
-    def show(self, state: str) -> None:
-        """Forget the state."""
 
 
 class FallingBroker(GivenBroker):
     """A broker that falls over once."""
 
     is_down = False
+    is_ours = True
 
     def require_running(self) -> None:
         """Raise while it is down."""
@@ -81,9 +70,11 @@ def start(tmp_path: Path, told: Told) -> Iterator[Start]:
         each.kill()
 
 
-def watched(pipeline: Pipeline, told: Told, *, until_said: str) -> list[str]:
+def watched(
+    pipeline: Pipeline, told: Told, *, until_said: str, by: Supervisor | None = None
+) -> list[str]:
     """What was said until this sentence came."""
-    supervisor = Supervisor(pipeline, told)
+    supervisor = by or Supervisor(pipeline, told)
 
     def is_said() -> bool:
         supervisor.step()
@@ -159,6 +150,62 @@ def test_kafka_that_falls_is_started_again_and_the_stages_with_it(start: Start, 
         "reorder works again.",
     ]
     assert pipeline.parts["reorder"].pid != before
+
+
+def test_start_that_fails_late_is_not_steady_work(start: Start, told: Told) -> None:
+    """A part that takes a minute to fail would be started without a wait, for ever."""
+    pipeline = start("fails")
+    minutes = itertools.count(0, 100)
+    supervisor = Supervisor(pipeline, told, clock=lambda: float(next(minutes)))
+
+    said = watched(pipeline, told, until_said="(3)", by=supervisor)
+
+    sentence = "reorder ended with code 3: no answer"
+    assert said == [
+        f"{sentence}; started again (1)",
+        f"{sentence}; starts again in 1 s (2)",
+        f"{sentence}; starts again in 2 s (3)",
+    ]
+
+
+def test_everything_stops_while_the_disk_has_no_room(start: Start, told: Told) -> None:
+    """Kafka started on a full disk, again and again, once lost what it knew of its topics."""
+    pipeline = start("works")
+    pipeline.wait_ready("reorder")
+    free = [99]
+    supervisor = Supervisor(pipeline, told, free=lambda _: free[0])
+    folder = pipeline.plan.folder.data_dir
+
+    watched(pipeline, told, until_said="is full", by=supervisor)
+    was_running = pipeline.parts["reorder"].is_running
+    free[0] = 299
+    supervisor.step()
+    free[0] = 300
+    said = watched(pipeline, told, until_said="reorder works again", by=supervisor)
+
+    full = f"The disk that holds {folder} is full (99 MB free, 100 MB needed)."
+    assert was_running is False
+    assert said[1:] == [
+        f"{full} Everything stops, and starts again at 300 MB free.",
+        "There is room again (300 MB free): everything starts again.",
+        "kafka works again; the stages start anew on it.",
+        "reorder works again.",
+    ]
+
+
+def test_part_that_a_full_disk_ended_waits_for_room_as_all_do(start: Start, told: Told) -> None:
+    """Its restarts would fail one after the other, and each would be said."""
+    pipeline = start("ends")
+    free = [0]
+    supervisor = Supervisor(pipeline, told, free=lambda _: free[0])
+
+    watched(pipeline, told, until_said="is full", by=supervisor)
+    pipeline.parts["reorder"].has_ended(DEADLINE_S)
+    supervisor.step()
+    free[0] = 1_000
+    said = watched(pipeline, told, until_said="reorder works again", by=supervisor)
+
+    assert [each for each in said if "started again" in each] == []
 
 
 def test_stop_returns_when_the_parts_are_gone(start: Start) -> None:
