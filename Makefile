@@ -7,7 +7,7 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: ## make .venv and install what the lock names
-	@$(PYTHON) ops/bootstrap.py
+	@$(PYTHON) ops/find_python.py
 
 run: setup ## start everything on this machine, until Ctrl-C
 	@$(BIN)/onereply run
@@ -36,6 +36,7 @@ bench: setup ## figures, each checked against its own result (NAME=dedupe for on
 	@$(BIN)/python -m tests.bench $(NAME)
 
 clean: ## remove what setup and run made: .venv and .onereply
+	@[ ! -x $(BIN)/python ] || $(BIN)/python -m ops.in_use
 	@rm -rf .venv .onereply .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 .PHONY: help setup run demo format check quick test chaos bench clean

@@ -2,8 +2,7 @@
 
 Owns: the virtual environment, the stamp that says it is up to date, and one sentence for each way
 an installation fails.
-May not: import anything but the standard library, or use syntax that an old Python cannot read:
-an old Python is told what to do, too.
+May not: import anything but the standard library. find_python.py sees to it that Python is new.
 """
 
 import fcntl
@@ -16,12 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-if sys.version_info < (3, 11):  # noqa: UP036  # run by whatever python3 the machine has
-    sys.exit(
-        "OneReply needs Python 3.11 or newer, and this is {}.{}. Name a newer one: "
-        "make setup PYTHON=python3.11".format(*sys.version_info[:2])
-    )
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("pyproject.toml", "ops/constraints.txt")
@@ -192,7 +185,9 @@ def make_venv(root: Path, teller: Teller) -> None:
     """Make .venv in place of what is there. Raises SetupFailed."""
     venv = root / ".venv"
     if Path(sys.prefix) == venv:
-        raise SetupFailed("This .venv is not whole: type deactivate, then run it again.")
+        raise SetupFailed(
+            "This .venv is not whole: type deactivate, or rm -r .venv, then run it again."
+        )
     teller.say("Making .venv with Python {}.{}.".format(*sys.version_info[:2]))
     if venv.is_symlink():
         venv.unlink()

@@ -4,17 +4,18 @@ Owns: the lock, run.json (where a run listens, for other terminals), and the fil
 May not: print a secret, or put one anywhere but in that file and in the environment of parts.
 """
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 import msgspec
 
+from ops.run.lock import NAME, taken
+from ops.run.lock import owner as owner_of
 from ops.standin.signing import secret_of
 from schemas.errors import Transient
 
@@ -76,7 +77,7 @@ class Folder:
 
     @property
     def _lock(self) -> Path:
-        return self.data_dir / "run.lock"
+        return self.data_dir / NAME
 
     @contextmanager
     def alone(self) -> Iterator[End]:
@@ -86,10 +87,10 @@ class Folder:
         """
         self.data_dir.mkdir(parents=True, exist_ok=True)
         with self._lock.open("a+") as lock:
-            owner = _taken(lock)
+            owner = taken(lock)
             if owner is None:
                 raise Transient(
-                    f"OneReply runs in {self.data_dir} already (process {_owner(lock)}). "
+                    f"OneReply runs in {self.data_dir} already (process {owner_of(lock)}). "
                     "Name another folder: ONEREPLY_DATA_DIR (--data-dir)."
                 )
             lock.truncate(0)
@@ -133,23 +134,9 @@ class Folder:
         try:
             found = msgspec.json.decode(self.state.read_bytes(), type=Running)
             with self._lock.open("r") as lock:
-                is_left_over = _taken(lock) is not None
+                is_left_over = taken(lock) is not None
         except (FileNotFoundError, msgspec.DecodeError) as error:
             raise Transient(down) from error
         if is_left_over:
             raise Transient(down)
         return found
-
-
-def _taken(lock: TextIO) -> str | None:
-    """Take the lock and say whom its file names; None when somebody holds it."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return None
-    return _owner(lock)
-
-
-def _owner(lock: TextIO) -> str:
-    lock.seek(0)
-    return lock.read().strip()

@@ -1,4 +1,3 @@
-import ast
 import json
 import sys
 from pathlib import Path
@@ -24,13 +23,6 @@ def root(tmp_path: Path) -> Path:
     stamp = json.dumps(bootstrap.wanted_stamp(tmp_path))
     (tmp_path / ".venv" / "onereply.json").write_text(stamp)
     return tmp_path
-
-
-def test_old_python_can_read_the_script() -> None:
-    """A syntax error is no answer to somebody whose Python is too old."""
-    source = Path(bootstrap.__file__).read_text(encoding="utf-8")
-
-    assert ast.parse(source, feature_version=(3, 6)).body
 
 
 def test_nothing_is_done_when_the_stamp_matches(root: Path) -> None:
