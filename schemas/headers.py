@@ -43,21 +43,20 @@ _FIXED: Final = (("ce_specversion", b"1.0"), (CONTENT_TYPE, b"application/json")
 def envelope(
     ce_type: str, ce_id: str, *, source: str = "", subject: str = "", time: str = ""
 ) -> Headers:
-    """CloudEvents headers for a JSON record.
+    """CloudEvents headers for a JSON record."""
+    return (
+        *_FIXED,
+        *attribute(CE_TYPE, ce_type),
+        *attribute(CE_ID, ce_id),
+        *attribute(CE_SOURCE, source),
+        *attribute(CE_SUBJECT, subject),
+        *attribute(CE_TIME, time),
+    )
 
-    A value that cannot stand in a header (a control character, or empty) is left out.
-    """
-    headers: list[tuple[str, bytes | None]] = [*_FIXED]
-    for name, value in (
-        (CE_TYPE, ce_type),
-        (CE_ID, ce_id),
-        (CE_SOURCE, source),
-        (CE_SUBJECT, subject),
-        (CE_TIME, time),
-    ):
-        if value and value.isprintable():
-            headers.append((name, value.encode("utf-8", "replace")))
-    return tuple(headers)
+
+def attribute(name: str, value: str) -> Headers:
+    """One attribute; none where the value cannot stand in a header: empty, or a control in it."""
+    return ((name, value.encode("utf-8", "replace")),) if value and value.isprintable() else ()
 
 
 def iso_time(occurred_at_ns: int) -> str:

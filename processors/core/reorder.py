@@ -45,7 +45,7 @@ _MAX_ID_CHARACTERS: Final = 2 * MAX_ID_BYTES
 _WITH_IDENTITY: Final = MAIL_KINDS | {Kind.ANNOUNCED}
 
 
-class Names(msgspec.Struct, frozen=True):
+class Names(msgspec.Struct, frozen=True, gc=False):
     """The part of an event that says which rows it needs."""
 
     kind: str
@@ -137,10 +137,9 @@ def _on_mail(turn: Turn, rules: Rules, mail: Mail) -> None:
 
 
 def _fits(names: ThreadEvent | Names, parent: MessageId | None) -> bool:
-    longest = max(
-        len(names.inbox_id),
-        len(names.thread_key or ""),
-        len(names.message_id or ""),
-        len(parent or ""),
+    return (
+        len(names.inbox_id) <= _MAX_ID_CHARACTERS
+        and len(names.thread_key or "") <= _MAX_ID_CHARACTERS
+        and len(names.message_id or "") <= _MAX_ID_CHARACTERS
+        and len(parent or "") <= _MAX_ID_CHARACTERS
     )
-    return longest <= _MAX_ID_CHARACTERS

@@ -5,7 +5,7 @@ May not: move a winner. A fact has no message identity and never comes here.
 """
 
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -32,7 +32,7 @@ from schemas.topics import Topic
 STAGE: Final = "reorder"
 
 
-class Mail(NamedTuple):
+class Mail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A mail, or its announcement, with what it is known by."""
 
     event: ThreadEvent

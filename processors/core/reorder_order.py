@@ -53,9 +53,10 @@ def thread_of(event: Named, message_id: MessageId) -> ThreadKey:
 
 def parent_of(event: Named) -> MessageId | None:
     """The one mail that it answers. An older ancestor that is known proves nothing about it."""
-    if not event.parents:
-        return None
-    return next((each for each in event.parents if each != event.message_id), None)
+    for each in event.parents:
+        if each != event.message_id:
+            return each
+    return None
 
 
 def is_opening(event: ThreadEvent, parent: MessageId | None) -> bool:

@@ -5,8 +5,6 @@ chains, within a thread and from one thread to another.
 May not: decide whether an event is a duplicate.
 """
 
-from typing import NamedTuple
-
 import msgspec
 
 from processors.core.event_headers import event_headers
@@ -36,7 +34,7 @@ from schemas.topics import Topic
 _KNOWN = frozenset({State.KNOWN, State.SETTLED, State.UNAVAILABLE, State.ERASED})
 
 
-class Going(NamedTuple):
+class Going(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A mail that goes now: where it stands and what let it through."""
 
     event: ThreadEvent
