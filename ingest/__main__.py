@@ -29,6 +29,7 @@ from schemas.logs import setup_logging
 from schemas.settings import Settings, load_settings
 from schemas.startup import wait_for_cluster
 from schemas.topics import Topic
+from schemas.variables import unknown_variables
 
 log = logging.getLogger("ingest")
 
@@ -38,9 +39,12 @@ def main() -> int:
     setup_logging("ingest")
     try:
         settings = load_settings()
-        sources = open_sources(parse_directory(_config_text(settings)), os.environ)
+        directory = parse_directory(_config_text(settings))
+        sources = open_sources(directory, os.environ)
     except SettingsError as error:
         return _shut(2, *error.problems)
+    for line in unknown_variables(os.environ, directory):
+        log.warning("variable ignored", extra={"reason": line})
     try:
         sock = bound_socket(settings.listen_host, settings.listen_port)
     except OSError as error:

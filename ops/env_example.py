@@ -18,10 +18,9 @@ from pydantic.fields import FieldInfo
 
 from ops.generated import ROOT, Files, write_or_check
 from ops.run.command import run
-from schemas.settings import Settings
+from schemas.settings import PREFIX, Settings
 
 PATH: Final = ROOT / ".env.example"
-PREFIX: Final = "ONEREPLY_"
 
 HEAD: Final = """\
 # Every setting of OneReply with its default, made from schemas/settings.py and ops/run by

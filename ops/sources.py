@@ -15,6 +15,7 @@ from ops.run.ending import SETTINGS
 from schemas.directory import Directory, parse_directory
 from schemas.errors import SettingsError
 from schemas.settings import load_settings
+from schemas.variables import unknown_variables
 
 
 @click.group()
@@ -43,6 +44,9 @@ def check(
         problems.append(NO_SOURCE)
     if directory is not None and not without_secrets:
         problems += secret_problems(directory, os.environ)
+    if directory is not None:
+        for line in unknown_variables(os.environ, directory):
+            click.echo(f"Warning: {line}", err=True)
     names = sorted(directory.sources) if directory is not None else []
     if is_json:
         click.echo(json.dumps({"sources": names, "problems": problems}))

@@ -24,6 +24,7 @@ from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transi
 from schemas.logs import setup_logging
 from schemas.settings import Settings, load_settings
 from schemas.startup import wait_for_cluster
+from schemas.variables import unknown_variables
 
 LOG = logging.getLogger("processors")
 
@@ -55,6 +56,8 @@ def run(name: str) -> int:
     """Run one stage with the settings of this environment. Raises OneReplyError."""
     settings = load_settings()
     directory = read_directory(settings)
+    for line in unknown_variables(os.environ, directory):
+        LOG.warning("variable ignored", extra={"reason": line})
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())

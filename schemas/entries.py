@@ -51,10 +51,14 @@ def unknown_keys(given: Iterable[str], known: Iterable[str]) -> list[str]:
     return [f"unknown key {name}{nearest(name, names)}" for name in given if name not in names]
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The question whether the nearest known name was meant; empty where none is near."""
-    found = get_close_matches(name, tuple(known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
+def nearest(name: str, known: Iterable[str], *, prefix: str = "") -> str:
+    """The question whether the nearest known name was meant; empty where none is near.
+
+    The prefix that all names have says nothing about which are near.
+    """
+    bare = [each.removeprefix(prefix) for each in known]
+    found = get_close_matches(name.removeprefix(prefix), bare, n=1)
+    return f"; did you mean {prefix}{found[0]}?" if found else ""
 
 
 def _kind(given: Any) -> str:

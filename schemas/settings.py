@@ -24,6 +24,7 @@ LONGEST_RETRY_S: Final = 76 * HOUR_S
 # watchdog's grace (5 s), then the four questions of a new partition (10 s each) without an answer.
 BESIDE_TRANSACTION_MS: Final = 55_000
 
+PREFIX: Final = "ONEREPLY_"
 JSON_EXAMPLE: Final = '{"security.protocol": "SSL"}'
 
 
@@ -40,7 +41,7 @@ def _parsed(given: Any) -> Any:
 class Settings(BaseSettings):
     """All settings of all processes; a process uses the ones it needs."""
 
-    model_config = SettingsConfigDict(env_prefix="ONEREPLY_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     # -- cluster
     bootstrap_servers: str = Field("", description="Kafka to use; empty: the local one.")

@@ -28,6 +28,7 @@ from ops.run.supervisor import Supervisor
 from ops.run.welcome import welcome
 from ops.run.written import require_same_partitions
 from schemas.settings import Settings, load_settings
+from schemas.variables import unknown_variables
 
 PROVIDER_PORT: Final = 8090
 
@@ -129,6 +130,8 @@ def _run(folder: Folder, settings: Settings, screen: Screen, *, options: dict[st
         require_same_partitions(settings)
     screen.say("OneReply is starting.")
     pipeline = Pipeline(plan, screen)
+    for line in unknown_variables(os.environ, pipeline.directory):
+        screen.say(f"Warning: {line}")
     try:
         pipeline.start()
         screen.calm()
