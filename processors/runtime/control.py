@@ -113,6 +113,7 @@ class Reader:
         self._where = TopicPartition(settings.shape().name(Topic.CONTROL), 0, OFFSET_BEGINNING)
         self._switches: dict[str, bool] = {}
         self._read_to = -1
+        self._unknown_for = ""
         group = f"{settings.topic_prefix}control-{settings.worker_name}"
         options = consumer_config(settings, group=group) | {
             # Switches are written outside transactions, so their end is the log's own end.
@@ -151,9 +152,16 @@ class Reader:
                 self._where, timeout=timeout_s, cached=False
             )
         except KafkaException as error:
-            LOG.info("control's end unknown", extra={"reason": error.args[0].name()})
+            self._tell_unknown(error.args[0].name())
             return None
+        self._unknown_for = ""
         return end
+
+    def _tell_unknown(self, reason: str) -> None:
+        """Say so once: it is asked several times a second, and is away for as long as Kafka is."""
+        if reason != self._unknown_for:
+            self._unknown_for = reason
+            LOG.info("control's end unknown", extra={"reason": reason})
 
     def _take(self, message: Message) -> None:
         error = message.error()

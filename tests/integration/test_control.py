@@ -1,5 +1,6 @@
 """The kill switches on real Kafka: seen in time, and never trusted for longer than a lease."""
 
+import logging
 from collections.abc import Iterator
 from typing import Final
 
@@ -7,11 +8,11 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from processors.runtime.clock import boot_s
-from processors.runtime.control import ControlView
+from processors.runtime.control import ControlView, Reader
 from schemas.cluster import admin
 from schemas.codec import to_json
 from schemas.commands import Switch
-from schemas.settings import Settings
+from schemas.settings import Settings, load_settings
 from schemas.topics import Topic
 from tests.logs import corner, put
 from tests.processes import DEADLINE_S
@@ -138,3 +139,14 @@ def test_view_that_is_not_read_stops_everything(settings: Settings) -> None:
     view.close()
 
     assert (before, without, view.off_switch(ALL)) == ("sends", "sends", "sends")
+
+
+def test_topic_out_of_reach_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """It is asked several times a second, and a broker may be away for a night."""
+    reader = Reader(load_settings(bootstrap_servers="127.0.0.1:9"))
+    with caplog.at_level(logging.INFO, logger="processors.runtime.control"):
+        reached = [reader.reach_end(until_s=boot_s() + 0.1) for _ in range(3)]
+    reader.close()
+
+    told = [record.getMessage() for record in caplog.records if record.name.startswith("proc")]
+    assert (reached, told) == ([False] * 3, ["control's end unknown"])
