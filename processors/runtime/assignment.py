@@ -1,8 +1,7 @@
 """Which partitions are ours, and what each needs before it is live.
 
 A partition is new (given by the group), restoring (its changelog is read), or live. Only live ones
-are processed; the others are paused, and records of theirs that come anyway are dropped, because
-going live seeks to where the partition really stands.
+are read: the library is told of a partition when it is known where that really stands.
 
 Owns: opening and closing stores, and the rebalance callbacks. They run inside a poll, when no
 transaction is open, so a revoked partition is settled by the time they are called.
@@ -22,7 +21,7 @@ from confluent_kafka.admin import AdminClient
 
 from processors.runtime.clock import wall_ms
 from processors.runtime.ground import ASK_DEADLINE_S, Ground, changelog_end, store_of
-from processors.runtime.offsets import NO_OFFSET, Asked, start_of
+from processors.runtime.offsets import NO_OFFSET, Asked, Start, start_of
 from processors.runtime.partition import Partition
 from processors.runtime.patience import Patience
 from processors.runtime.restore import Restore
@@ -60,6 +59,7 @@ class Assignment:
         self._epoch = 0
         self._new: dict[int, int] = {}
         self._opening: dict[int, Opening] = {}
+        self._restored = 0
         self._patience = Patience(ground.stage, most_s=settings.recovery_silence_ms / 1000)
         self._was_settled = True
         self._unclosed: StoreError | None = None
@@ -68,11 +68,12 @@ class Assignment:
     # -- the group's callbacks
 
     def on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Take partitions over, paused until they are live."""
-        places = [TopicPartition(each.topic, each.partition, 0) for each in partitions]
-        consumer.incremental_assign(places)
-        if places:
-            consumer.pause(places)
+        """Take partitions over. Nothing of them is read before they are live.
+
+        A partition that is read from a provisional place, paused and then sought, goes wrong now
+        and then: a fetch was out already, and the seek is refused or overtaken.
+        """
+        consumer.incremental_assign([])
         for each in partitions:
             self._epoch += 1
             self._new[each.partition] = self._epoch
@@ -80,9 +81,9 @@ class Assignment:
 
     def on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Give partitions back, their stores closed. Nothing of theirs is in hand."""
+        consumer.incremental_unassign([each for each in partitions if each.partition in self.live])
         for each in partitions:
             self._drop(each.partition)
-        consumer.incremental_unassign(partitions)
         LOG.info(
             "partitions revoked", extra={"partitions": sorted(p.partition for p in partitions)}
         )
@@ -118,6 +119,15 @@ class Assignment:
 
     # -- on the way to live
 
+    def restored(self) -> int:
+        """Changelog records that were read into stores since the start. Any thread may ask."""
+        under_way = (each.restore.records for each in list(self._opening.values()))
+        return self._restored + sum(under_way)
+
+    def restore_left(self) -> int:
+        """Changelog offsets that are still to be read. Any thread may ask."""
+        return sum(each.restore.left for each in list(self._opening.values()))
+
     @property
     def is_settled(self) -> bool:
         """Whether every partition of ours is live."""
@@ -145,6 +155,7 @@ class Assignment:
                 self._patience.waits(number, error)
                 break
             opening.restore.close()
+            self._restored += opening.restore.records
             del self._opening[number]
             self._patience.is_answered(number)
             self.live[number] = partition
@@ -203,8 +214,8 @@ def _go_live(consumer: Consumer, ground: Ground, *, number: int, opening: Openin
         now_ms=wall_ms(),
     )
     begin = start_of(asked, position)
-    consumer.seek(TopicPartition(ground.input, number, begin.next_offset))
-    consumer.resume([place])
+    _tell(asked, begin, position)
+    consumer.incremental_assign([TopicPartition(ground.input, number, begin.next_offset)])
     return Partition(
         number=number,
         epoch=opening.epoch,
@@ -222,3 +233,12 @@ def _recreated(ground: Ground) -> str:
         "that name; move to a new ONEREPLY_TOPIC_PREFIX, or delete "
         f"{ground.changelog} and its stores to begin anew"
     )
+
+
+def _tell(asked: Asked, begin: Start, position: PositionRow) -> None:
+    """Say where a partition goes on that does not go on where it stood."""
+    place = {"partition": asked.partition, "next_offset": begin.next_offset}
+    if begin.replay is not None:
+        LOG.info("replay begins", extra=place | {"replay": begin.replay})
+    elif position.offset >= 0 and asked.committed != begin.next_offset:
+        LOG.warning("committed offset not usable", extra=place | {"committed": asked.committed})

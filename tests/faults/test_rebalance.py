@@ -88,7 +88,7 @@ STRIKES: tuple[Callable[[Settings, Process], object], ...] = (
 
 
 @pytest.mark.parametrize(
-    "strikes", [5, pytest.param(80, marks=pytest.mark.chaos)], ids=["short", "long"]
+    "strikes", [4, pytest.param(32, marks=pytest.mark.chaos)], ids=["short", "long"]
 )
 def test_partitions_that_move_under_load_lose_and_double_nothing(
     settings: Settings, tmp_path: Path, strikes: int
