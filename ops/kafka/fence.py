@@ -11,12 +11,14 @@ May not: matter to a cluster of several nodes, where another node leads.
 """
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from ops.kafka.jvm import Jvm
-from ops.kafka.process import mark_of, spawn, until, write_pid
+from ops.kafka.process import BrokerProcess, mark_of, spawn, until, write_pid
 from ops.kafka.properties import ClusterPlan, NodeAddress, controller_properties
+from ops.kafka.watchdog import dismiss, watch
 
 # A controller is up in a second; 20 s were seen on a machine with nine processes a core.
 FENCE_DEADLINE_S: Final = 60.0
@@ -43,17 +45,20 @@ def fence(folder: Path, *, plan: ClusterPlan, address: NodeAddress, jvm: Jvm) ->
     text = controller_properties(plan, address, log_dir="data")
     (folder / PROPERTIES).write_text(text, encoding="utf-8")
     log = folder / "server.log"
-    with spawn(jvm.broker(mark_of(folder), PROPERTIES), folder=folder) as controller:
+    with (
+        spawn(jvm.broker(mark_of(folder), PROPERTIES), folder=folder) as controller,
+        ExitStack() as ended,
+    ):
+        ended.callback(controller.kill)
+        # One that outlived us would write to the metadata together with the node that starts next.
+        ended.callback(dismiss, watch(BrokerProcess(pid=controller.pid, mark=mark_of(folder))))
         write_pid(folder, controller.pid)
-        try:
-            until(
-                lambda: _is_fenced(log) or controller.poll() is not None,
-                deadline_s=FENCE_DEADLINE_S,
-            )
-            controller.terminate()
-            until(lambda: controller.poll() is not None, deadline_s=STOP_DEADLINE_S)
-        finally:
-            controller.kill()
+        until(
+            lambda: _is_fenced(log) or controller.poll() is not None,
+            deadline_s=FENCE_DEADLINE_S,
+        )
+        controller.terminate()
+        until(lambda: controller.poll() is not None, deadline_s=STOP_DEADLINE_S)
     return _is_fenced(log)
 
 

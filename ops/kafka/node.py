@@ -71,9 +71,15 @@ class Node:
         if self._plan.replicas == 1 and has_crashed(self.folder):
             fence(self.folder, plan=self._plan, address=self.address, jvm=self._jvm)
         self._child = spawn(self._jvm.broker(mark_of(self.folder)), folder=self.folder)
-        write_pid(self.folder, self._child.pid)
-        if lifetime is Lifetime.OWNED:
-            self._watchdog = watch(BrokerProcess(pid=self._child.pid, mark=mark_of(self.folder)))
+        try:
+            write_pid(self.folder, self._child.pid)
+            if lifetime is Lifetime.OWNED:
+                mark = mark_of(self.folder)
+                self._watchdog = watch(BrokerProcess(pid=self._child.pid, mark=mark))
+        except BaseException:
+            # Without its pid nobody would find it, and two nodes in one folder ruin the metadata.
+            self.kill()
+            raise
 
     def require_running(self) -> None:
         """Return when the process runs. Raises BrokerAway with the reason that it logged."""

@@ -98,8 +98,10 @@ def spawn(command: Sequence[str], *, folder: Path) -> subprocess.Popen[bytes]:
 
 
 def write_pid(folder: Path, pid: int) -> None:
-    """Leave the pid for other terminals."""
-    (folder / "pid").write_text(f"{pid}\n", encoding="ascii")
+    """Leave the pid for other terminals. A full disk leaves the file as it was, never empty."""
+    new = folder / "pid.new"
+    new.write_text(f"{pid}\n", encoding="ascii")
+    new.replace(folder / "pid")
 
 
 def find_process(folder: Path) -> BrokerProcess | None:

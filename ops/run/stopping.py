@@ -50,6 +50,7 @@ def end_parts(parts: Sequence[Part], *, is_kafka_away: Callable[[], bool], telle
 
 
 def _bounds_s(parts: Sequence[Part], is_kafka_away: bool) -> dict[str, float]:  # noqa: FBT001  # a fact, not a switch
-    if is_kafka_away:
-        return {part.name: AWAY_STOP_DEADLINE_S for part in parts}
-    return {part.name: STOP_DEADLINES_S.get(part.name, STAGE_STOP_DEADLINE_S) for part in parts}
+    usual = {part.name: STOP_DEADLINES_S.get(part.name, STAGE_STOP_DEADLINE_S) for part in parts}
+    if not is_kafka_away:
+        return usual
+    return usual | {name: AWAY_STOP_DEADLINE_S for name in usual if name != PROVIDER}

@@ -9,6 +9,7 @@ import pytest
 
 from ops.kafka.process import BrokerProcess, command_line, find_process, mark_of, until, write_pid
 from ops.kafka.watchdog import dismiss, watch
+from tests.architecture import ROOT
 
 DEADLINE_S = 10.0
 
@@ -54,6 +55,21 @@ def test_stale_pid_file_finds_nothing(tmp_path: Path, content: str) -> None:
     (tmp_path / "pid").write_text(content)
 
     assert find_process(tmp_path) is None
+
+
+def test_pid_that_a_full_disk_refuses_leaves_the_one_before(tmp_path: Path) -> None:
+    """With an empty file nobody would find the node, and a second one would start beside it."""
+    refused = (
+        "import resource, sys; from pathlib import Path; from ops.kafka.process import write_pid; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); write_pid(Path(sys.argv[1]), 2)"
+    )
+    write_pid(tmp_path, 1)
+
+    told = subprocess.run(
+        [sys.executable, "-c", refused, str(tmp_path)], cwd=ROOT, capture_output=True, check=False
+    )
+
+    assert (b"OSError" in told.stderr, (tmp_path / "pid").read_text()) == (True, "1\n")
 
 
 def test_folder_without_a_pid_file_finds_nothing(tmp_path: Path) -> None:
