@@ -19,6 +19,7 @@ from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
 from processors.runtime.steps import steps_from
 from processors.runtime.worker import Worker
+from processors.starting import once_answered, options_checked
 from schemas.directory import Directory, parse_directory
 from schemas.errors import ClusterMismatch, OneReplyError, SettingsError, Transient
 from schemas.logs import setup_logging
@@ -61,7 +62,8 @@ def run(name: str) -> int:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    wait_for_cluster(settings, stopping)
+    with options_checked():
+        wait_for_cluster(settings, stopping)
     if stopping.is_set():
         return 0
     if name == "write":
@@ -69,7 +71,11 @@ def run(name: str) -> int:
         return result
     build: Callable[[Settings, Directory], Stage] = import_module(f"processors.{name}").build
     steps = steps_from(os.environ.get("ONEREPLY_HALT_AT"))
-    Worker(build(settings, directory), settings, steps).run(stopping.is_set)
+    stage = build(settings, directory)
+    with options_checked():
+        worker = once_answered(lambda: Worker(stage, settings, steps), stopping)
+    if worker is not None:
+        worker.run(stopping.is_set)
     LOG.info("stage stopped", extra={"stage": name, "reason": "told to"})
     return 0
 
