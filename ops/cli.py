@@ -44,6 +44,7 @@ def main() -> None:
     """Inbound-email webhooks in, exactly one reply each out.
 
     Settings come from the environment (ONEREPLY_*, see .env.example) and from onereply.toml.
-    Exit codes: 0 done, 1 failed or found a difference, 2 wrong usage, 3 a dependency is away.
+    Exit codes: 0 done, 1 failed or found a difference, 2 wrong usage or settings, 3 a dependency is
+    away.
     """
     setup_plain_logging()

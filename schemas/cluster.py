@@ -21,13 +21,19 @@ from confluent_kafka.admin import (
 
 from schemas.client_log import DEBUG, client_log
 from schemas.differences import different_options
-from schemas.errors import Transient
+from schemas.errors import ClusterMismatch, Transient
 from schemas.settings import Settings
 from schemas.topics import MAX_DEAD_LETTER_BYTES, MAX_RECORD_BYTES, Topic, TopicSeen
 
 LOCAL_BOOTSTRAP: Final = "127.0.0.1:9092"
 ADMIN_DEADLINE_S: Final = 15.0
 SHOWN_PAUSE_S: Final = 0.05
+
+NOT_ALLOWED: Final = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+)
+FORBIDDEN: Final = "its options may not be seen; give this user the right to DescribeConfigs on it"
 
 Options = dict[str, Any]
 
@@ -104,7 +110,10 @@ def admin(settings: Settings) -> AdminClient:
 
 
 def seen_topics(client: AdminClient, settings: Settings) -> dict[str, TopicSeen]:
-    """What the cluster says about those of our topics that it has. Raises Transient."""
+    """What the cluster says about those of our topics that it has.
+
+    Raises Transient, or ClusterMismatch when this user may not ask.
+    """
     shape = settings.shape()
     try:
         listed = client.list_topics(timeout=ADMIN_DEADLINE_S).topics
@@ -129,14 +138,19 @@ def _configs(client: AdminClient, names: Iterable[str]) -> dict[str, dict[str, s
     if not resources:
         return {}
     answers = client.describe_configs(resources, request_timeout=ADMIN_DEADLINE_S)
-    configs = {}
+    configs, forbidden = {}, []
     for resource, future in answers.items():
         try:
             configs[resource.name] = {each.name: each.value for each in future.result().values()}
         except KafkaException as error:
+            code = error.args[0].code()
+            if code in NOT_ALLOWED:
+                forbidden.append(f"{resource.name}: {FORBIDDEN}")
             # Deleted between the list and this question: it is not there.
-            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            elif code != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
+    if forbidden:
+        raise ClusterMismatch(forbidden)
     return configs
 
 
@@ -144,7 +158,7 @@ def create_topics(settings: Settings) -> list[str]:
     """Create the topics that are missing and set the options that differ; name what was done.
 
     Returns once the broker shows them so. Safe to repeat. Never changes a partition or replica
-    count. Raises Transient.
+    count. Raises Transient, or ClusterMismatch when this user may not ask.
     """
     client, shape = admin(settings), settings.shape()
     seen = seen_topics(client, settings)

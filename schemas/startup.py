@@ -9,10 +9,10 @@ import time
 from threading import Event
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType, TopicMetadata
 
-from schemas.cluster import ADMIN_DEADLINE_S, LOCAL_BOOTSTRAP, admin, seen_topics
+from schemas.cluster import ADMIN_DEADLINE_S, LOCAL_BOOTSTRAP, NOT_ALLOWED, admin, seen_topics
 from schemas.differences import differences
 from schemas.errors import ClusterMismatch, Transient
 from schemas.internal_topics import (
@@ -28,11 +28,6 @@ from schemas.topics import MIN_INSYNC
 # A broker on the same machine needs seconds to start; whoever supervises us tries again after.
 BROKER_WAIT_S: Final = 60.0
 BROKER_PAUSE_S: Final = 1.0
-NOT_ALLOWED: Final = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-)
-
 LOG: Final = logging.getLogger(__name__)
 
 

@@ -67,7 +67,8 @@ def run(**options: Any) -> None:
 
     Kafka, ingest, dedupe, fetch, reorder, decide, write, send and a stand-in mail provider. With
     ONEREPLY_BOOTSTRAP_SERVERS set, that Kafka is used. With an onereply.toml of yours, its sources
-    and inboxes are used; otherwise one for the stand-in is written into the data folder.
+    and inboxes are used; otherwise one for the stand-in is written into the data folder, which
+    takes about 150 MB at first; with less than 300 MB free nothing starts.
 
     Exit code 0: stopped as told. 2: settings to mend. 3: a port, the network, the disk.
     """
