@@ -51,12 +51,16 @@ class _Meter:
         yield self._add
         with self._guard:
             self._done += 1
+            self._show()
 
     def _add(self, count: int) -> None:
         with self._guard:
             self._bytes += count
-            megabytes = self._bytes / 1_000_000
-            self._teller.show(f"{self._done} of {self._jars} jars, {megabytes:.1f} MB")
+            self._show()
+
+    def _show(self) -> None:
+        megabytes = self._bytes / 1_000_000
+        self._teller.show(f"{self._done} of {self._jars} jars, {megabytes:.1f} MB")
 
 
 def download(jars: Sequence[Jar], folder: Path, *, teller: Teller) -> None:
