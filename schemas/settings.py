@@ -98,6 +98,8 @@ class Settings(BaseSettings):
     store_cache_bytes: int = Field(
         64 * 1024 * 1024, ge=1024 * 1024, description="RocksDB block cache, shared by partitions."
     )
+    metrics_port: int = Field(0, ge=0, le=65535, description="Port of a stage's /metrics; 0: none.")
+    metrics_host: str = Field("127.0.0.1", description="Address of a stage's /metrics.")
     effects_at_once: int = Field(32, ge=1, le=1_000, description="Calls outside in flight at once.")
 
     # -- dedupe, fetch, reorder

@@ -67,6 +67,15 @@ class Assignment:
 
     # -- the group's callbacks
 
+    def subscribe(self, consumer: Consumer) -> None:
+        """Ask the group for partitions of the input."""
+        consumer.subscribe(
+            [self._ground.input],
+            on_assign=self.on_assign,
+            on_revoke=self.on_revoke,
+            on_lost=self.on_lost,
+        )
+
     def on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Take partitions over. Nothing of them is read before they are live.
 

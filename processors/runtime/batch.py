@@ -42,12 +42,13 @@ class Change:
 
 @dataclass(slots=True, kw_only=True)
 class Decided:
-    """What one batch decided. `arrived` are the results that it used."""
+    """What one batch decided, on how many records; `arrived` are the results that it used."""
 
     claimed_at_s: float
     changes: list[Change] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     arrived: list[Arrived] = field(default_factory=list)
+    records: int = 0
     dead: int = 0
 
 
@@ -72,6 +73,7 @@ class Decider:
         for each in given:
             change = self._partition(each, decided, now_ms=now_ms)
             decided.arrived.extend(each.arrived)
+            decided.records += len(each.records)
             if change is not None:
                 decided.changes.append(change)
         return decided

@@ -91,6 +91,10 @@ class Effects:
         finally:
             self._ended += 1
 
+    def under_way(self) -> int:
+        """How many calls have begun or wait for a slot."""
+        return self._started - self._ended
+
     def is_idle(self) -> bool:
         """Whether nothing is under way and no result waits."""
         return self._started == self._ended and not self._results

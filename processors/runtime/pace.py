@@ -28,10 +28,12 @@ class Pace:
         """A transaction begins now."""
         self._began_s = self._clock_s()
 
-    def ended(self) -> None:
-        """It has ended, well or not."""
+    def ended(self) -> float:
+        """It has ended, well or not; how many seconds it took."""
         now_s = self._clock_s()
-        self._rests_until_s = now_s + min(now_s - self._began_s, MOST_REST_S)
+        took_s = now_s - self._began_s
+        self._rests_until_s = now_s + min(took_s, MOST_REST_S)
+        return took_s
 
     def left_s(self) -> float:
         """What is left of the rest; never negative."""

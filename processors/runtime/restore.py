@@ -80,6 +80,16 @@ class Restore:
         """Where the changelog is to be read on."""
         return self._progress.next_offset
 
+    @property
+    def records(self) -> int:
+        """How many records were read."""
+        return self._progress.records
+
+    @property
+    def left(self) -> int:
+        """How many offsets are still to be read."""
+        return max(0, self._progress.end - self._progress.next_offset)
+
     def step(self, wait_s: float) -> bool:
         """Read one slice into the store; True once everything committed is there.
 

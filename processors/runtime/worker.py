@@ -22,6 +22,7 @@ from processors.runtime.effects import Effects
 from processors.runtime.failures import Aborted, end_after
 from processors.runtime.garbage import collect_seldom
 from processors.runtime.ground import Ground, ground_of
+from processors.runtime.metrics import Metrics
 from processors.runtime.pace import Pace
 from processors.runtime.partition import Partition
 from processors.runtime.reading import Reading
@@ -66,6 +67,7 @@ class Worker:
         self._effects = Effects(stage, at_once=settings.effects_at_once)
         self._watchdog = Watchdog(deadline_s=longest_s(settings) + GRACE_S)
         self._pace = Pace()
+        self._metrics = _watched(self._assignment, self._effects)
         self._setbacks = Setbacks()
         self._consumer = Consumer(_consumer_options(settings, stage.name))
         self._reading = Reading(stage, self._assignment, self._clock, topic=self._ground.input)
@@ -74,9 +76,11 @@ class Worker:
         """Work until told to stop; then everything in hand is committed and closed.
 
         Raises Transient, Fenced, ClusterMismatch, OffsetGone or StoreError: nothing uncommitted
-        is left behind, and a new process goes on where this one was.
+        is left behind, and a new process goes on where this one was. Raises SettingsError when its
+        metrics cannot be shown.
         """
         collect_seldom()
+        self._metrics.serve(self._settings)
         try:
             self._work(is_stopping)
         except KafkaException as error:
@@ -84,13 +88,7 @@ class Worker:
 
     def _work(self, is_stopping: Callable[[], bool]) -> None:
         self._transactions.open()
-        assignment = self._assignment
-        self._consumer.subscribe(
-            [self._ground.input],
-            on_assign=assignment.on_assign,
-            on_revoke=assignment.on_revoke,
-            on_lost=assignment.on_lost,
-        )
+        self._assignment.subscribe(self._consumer)
         try:
             while not is_stopping():
                 if pause_s := self._setbacks.left_s():
@@ -100,7 +98,7 @@ class Worker:
         finally:
             self._effects.close()
             self._consumer.close()
-            assignment.close()
+            self._assignment.close()
             self._watchdog.close()
 
     def _round(self) -> None:
@@ -134,11 +132,13 @@ class Worker:
                 acks = self._transactions.commit(_batch(self._ground.input, decided, metadata))
         except Aborted as error:
             self._setbacks.rolled_back(error)
+            self._metrics.aborted()
             self._go_back(decided)
             return
         finally:
-            self._pace.ended()
+            took_s = self._pace.ended()
         self._setbacks.committed()
+        self._metrics.committed(decided, seconds=took_s)
         self._apply(decided, acks)
 
     # -- R1
@@ -190,6 +190,17 @@ class Worker:
         self._steps.reached(Step.STORED)
         _start(decided, self._effects)
         self._steps.reached(Step.STARTED)
+
+
+def _watched(assignment: Assignment, effects: Effects) -> Metrics:
+    """The metrics, with what the two tell of themselves."""
+    metrics = Metrics()
+    watch = metrics.watch
+    watch("live_partitions", "Partitions that are read.", read=lambda: len(assignment.live))
+    watch("restore_records", "Changelog records read since start.", read=assignment.restored)
+    watch("restore_left", "Changelog offsets still to be read.", read=assignment.restore_left)
+    watch("effects", "Calls outside, under way or waiting.", read=effects.under_way)
+    return metrics
 
 
 def _start(decided: Decided, effects: Effects) -> None:

@@ -2,16 +2,21 @@
 
 from pathlib import Path
 
+import httpx
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from prometheus_client.parser import text_string_to_metric_families
 
+from ops.kafka.ports import free_ports
 from processors.runtime.failures import Fenced
 from processors.runtime.steps import Step
 from processors.runtime.worker import Worker
 from schemas.cluster import create_topics
 from schemas.errors import OneReplyError, Transient
-from tests.logs import corner
+from schemas.topics import Topic
+from tests.logs import await_records, corner, put
 from tests.stages import STAGE
+from tests.staging import stage
 
 # ruff: noqa: SLF001  # the library's public constants have these names
 
@@ -45,3 +50,29 @@ def test_error_that_nobody_expected_ends_the_stage_with_a_sentence(
 
     with pytest.raises(expected, match="odd"):
         worker.run(lambda: False)
+
+
+def test_metrics_tell_what_was_restored_and_decided(
+    broker: str, prefix: str, tmp_path: Path
+) -> None:
+    """Who watches a worker must see how far it is without reading its log."""
+    (port,) = free_ports(1)
+    settings = corner(broker, prefix, partitions=1, metrics_port=port)
+    create_topics(settings)
+    put(settings, Topic.INBOUND_EVENTS, [(b"k%d" % number, b"v") for number in range(3)])
+    with stage(settings, tmp_path / "first") as first:
+        first.start()
+        await_records(settings, Topic.THREAD_EVENTS, 3)
+        first.terminate()
+
+    with stage(settings, tmp_path / "second") as second:
+        second.start()
+        second.wait_for("stage live")
+        page = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=10).text
+        second.terminate()
+
+    figures = {family.name: family for family in text_string_to_metric_families(page)}
+    restored = figures["onereply_stage_restore_records"].samples[0].value
+    left = figures["onereply_stage_restore_left"].samples[0].value
+    assert restored >= 3
+    assert left == 0

@@ -49,7 +49,7 @@ HOMES: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "jgo": (("ops/kafka/download.py",), "the local broker's jars"),
     "jinja2": (("processors/writers/template.py",), "the template writer"),
     "msgspec": (PACKAGES, "frozen records: this project's dataclasses, and their JSON"),
-    "prometheus_client": (("ingest/metrics.py",), "the door's counters"),
+    "prometheus_client": (("ingest/metrics.py", "processors/runtime/metrics.py"), "counters"),
     "pydantic": (("schemas/settings.py", "ops/env_example.py"), "settings, and their description"),
     "pydantic_settings": (("schemas/settings.py",), "settings"),
     "requests": (("ops/kafka/download.py",), "the errors that jgo lets through"),
@@ -57,7 +57,7 @@ HOMES: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "rocksdict": (("processors/runtime/store.py",), "the stages' state"),
     "starlette": (("ingest", "ops/standin"), "the door and the stand-in provider"),
     "svix": (("ingest/signatures/svix.py",), "Svix and Standard Webhooks signatures"),
-    "uvicorn": (("ingest/server.py", "ops/standin/server.py"), "serves both"),
+    "uvicorn": (("ingest", "ops/standin/server.py"), "serves both"),
     "uvloop": (("ingest/__main__.py", "ops/standin/server.py"), "their event loop"),
     "yarl": (
         ("processors/providers/account_http.py", "processors/writers"),
