@@ -77,104 +77,117 @@ TABLES: Final[Mapping[str, Callable[[Any], Entry]]] = {
 }
 
 
+# A rule about a key: the key (empty: the entry's name), whether it is kept, and the sentence.
+Rule = tuple[str, bool, str]
+# The keys that say nothing, by table and name.
+Wrong = Mapping[tuple[str, str], frozenset[str]]
+
+
 def parse_directory(text: str) -> Directory:
     """The directory in this TOML. Raises SettingsError with every problem, not the first."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError([f"onereply.toml: {error}"]) from error
-    directory, names, problems = _read(given)
-    if problems := problems + _problems(directory, names):
+    directory, wrong, problems = _read(given)
+    if problems := problems + _problems(directory, wrong):
         raise SettingsError([f"onereply.toml: {problem}" for problem in problems])
     return directory
 
 
-# Every name in the file, by its table: of entries that are wrong in themselves, too.
-Names = Mapping[str, frozenset[str]]
-
-
-def _read(given: dict[str, Any]) -> tuple[Directory, Names, list[str]]:
-    """The entries that are whole, the names of all, and what is wrong with the others."""
+def _read(given: dict[str, Any]) -> tuple[Directory, Wrong, list[str]]:
+    """The entries, the keys of theirs that say nothing, and what is wrong."""
     problems = unknown_keys(given, TABLES)
     found: dict[str, dict[str, Any]] = {}
-    names: dict[str, frozenset[str]] = {}
+    wrong: dict[tuple[str, str], frozenset[str]] = {}
     for table, entry in TABLES.items():
         entries = given.get(table, {})
         if not isinstance(entries, dict):
             problems.append(f"{table} holds tables, such as [{table}.NAME]")
             entries = {}
         read = {name: entry(each) for name, each in entries.items()}
-        names[table] = frozenset(read)
-        found[table] = {name: each.value for name, each in read.items() if each.value is not None}
+        found[table] = {name: each.value for name, each in read.items()}
+        wrong |= {(table, name): each.wrong for name, each in read.items()}
         problems += [
             f"{table}.{name}: {line}" for name, each in read.items() for line in each.problems
         ]
-    return Directory(**found), names, problems
+    return Directory(**found), wrong, problems
 
 
-def _problems(directory: Directory, names: Names) -> list[str]:
-    return [
-        *(
-            line
+def _problems(directory: Directory, wrong: Wrong) -> list[str]:
+    rules = {
+        **{
+            ("sources", name): _source(directory, wrong, name=name, source=each)
             for name, each in directory.sources.items()
-            for line in _source(directory, names, name=name, source=each)
-        ),
-        *(line for name, each in directory.accounts.items() for line in _account(name, each)),
-        *(line for name, each in directory.inboxes.items() for line in _inbox(names, name, each)),
+        },
+        **{("accounts", name): _account(each) for name, each in directory.accounts.items()},
+        **{
+            ("inboxes", name): _inbox(directory, name, each)
+            for name, each in directory.inboxes.items()
+        },
+    }
+    return [
+        f"{table}.{name}: {sentence}"
+        for (table, name), of_entry in rules.items()
+        for key, is_kept, sentence in of_entry
+        if not is_kept and key not in wrong[table, name]
     ]
 
 
-def _source(directory: Directory, names: Names, *, name: str, source: Source) -> list[str]:
-    where = f"sources.{name}"
+def _source(directory: Directory, wrong: Wrong, *, name: str, source: Source) -> list[Rule]:
     is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
-    rules = (
-        (is_plain, "a name has lower-case letters, digits and hyphens only"),
-        (len(name) <= MAX_SOURCE_BYTES, f"a name has at most {MAX_SOURCE_BYTES} characters"),
-        (source.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
-        (source.scheme in SCHEMES, f"scheme is one of {', '.join(SCHEMES)}"),
-        (bool(source.secrets), "secrets names at least one variable"),
-        (source.workspace in names["workspaces"], f"no workspace {source.workspace}"),
-        (200 <= source.accepted_status < 300, "accepted_status is a 2xx"),  # noqa: PLR2004  # 2xx
-        (source.rate_per_second >= 0, "rate_per_second is not negative; 0 is no limit"),
+    workspace = source.workspace
+    return [
+        ("", is_plain, "a name has lower-case letters, digits and hyphens only"),
+        (
+            "",
+            len(name) <= MAX_SOURCE_BYTES,
+            f"a name has at most {MAX_SOURCE_BYTES} characters",
+        ),
+        ("provider", source.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
+        ("scheme", source.scheme in SCHEMES, f"scheme is one of {', '.join(SCHEMES)}"),
+        ("secrets", bool(source.secrets), "secrets names at least one variable"),
+        ("workspace", workspace in directory.workspaces, f"no workspace {workspace}"),
+        ("accepted_status", 200 <= source.accepted_status < 300, "accepted_status is a 2xx"),  # noqa: PLR2004  # 2xx
+        (
+            "rate_per_second",
+            source.rate_per_second >= 0,
+            "rate_per_second is not negative; 0 is no limit",
+        ),
         *(
             (
-                inbox in names["inboxes"] and _speaks_for(directory, source, inbox),
-                f"inbox {inbox} is not an inbox of workspace {source.workspace}",
+                "workspace",
+                inbox in directory.inboxes
+                and (
+                    directory.inboxes[inbox].workspace == workspace
+                    or "workspace" in wrong["inboxes", inbox]
+                ),
+                f"inbox {inbox} is not an inbox of workspace {workspace}",
             )
             for inbox in source.inboxes
         ),
-    )
-    return [f"{where}: {sentence}" for is_kept, sentence in rules if not is_kept]
+    ]
 
 
-def _speaks_for(directory: Directory, source: Source, inbox: str) -> bool:
-    # One that is wrong in itself has been told already.
-    found = directory.inboxes.get(inbox)
-    return found is None or found.workspace == source.workspace
+def _account(account: Account) -> list[Rule]:
+    is_safe = account.base_url.startswith(("https://", "http://127.0.0.1", "http://localhost"))
+    return [
+        ("provider", account.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
+        ("base_url", is_safe, "base_url is https, or http on this machine"),
+        ("api_key", bool(account.api_key), "api_key names a variable"),
+    ]
 
 
-def _account(name: str, account: Account) -> list[str]:
-    rules = (
-        (account.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
+def _inbox(directory: Directory, name: str, inbox: Inbox) -> list[Rule]:
+    account, needs_account = inbox.account, inbox.route in ("send", "draft", "hold")
+    return [
+        ("", bool(name.strip()), "an inbox has a name"),
+        ("workspace", inbox.workspace in directory.workspaces, f"no workspace {inbox.workspace}"),
+        ("route", inbox.route in ROUTES, f"route is one of {', '.join(ROUTES)}"),
         (
-            account.base_url.startswith(("https://", "http://127.0.0.1", "http://localhost")),
-            "base_url is https, or http on this machine",
+            "account",
+            not needs_account or account is not None,
+            f"route {inbox.route} needs an account",
         ),
-        (bool(account.api_key), "api_key names a variable"),
-    )
-    return [f"accounts.{name}: {sentence}" for is_kept, sentence in rules if not is_kept]
-
-
-def _inbox(names: Names, name: str, inbox: Inbox) -> list[str]:
-    needs_account = inbox.route in ("send", "draft", "hold")
-    rules = (
-        (bool(name.strip()), "an inbox has a name"),
-        (inbox.workspace in names["workspaces"], f"no workspace {inbox.workspace}"),
-        (inbox.route in ROUTES, f"route is one of {', '.join(ROUTES)}"),
-        (not needs_account or inbox.account is not None, f"route {inbox.route} needs an account"),
-        (
-            inbox.account is None or inbox.account in names["accounts"],
-            f"no account {inbox.account}",
-        ),
-    )
-    return [f"inboxes.{name}: {sentence}" for is_kept, sentence in rules if not is_kept]
+        ("account", account is None or account in directory.accounts, f"no account {account}"),
+    ]

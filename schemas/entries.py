@@ -9,40 +9,54 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import FieldInfo
 
 
 class Entry(NamedTuple):
-    """What a table gives: its value, unless a key of it is missing or wrong; and the mistakes."""
+    """What a table gives, its mistakes, and the keys that say nothing because they are wrong.
+
+    Where there is a mistake the value serves to look for more of them, and for nothing else.
+    """
 
     value: Any
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    wrong: frozenset[str] = frozenset()
 
 
 def labels_of(given: Any) -> Entry:
     """The table as texts by any names."""
     try:
-        return Entry(msgspec.convert(given, dict[str, str]), ())
+        return Entry(msgspec.convert(given, dict[str, str]))
     except msgspec.ValidationError as error:
-        return Entry(None, (str(error),))
+        return Entry({}, (str(error),))
 
 
 def entry_of(given: Any, kind: type[msgspec.Struct]) -> Entry:
-    """The table as a struct of that kind. An unknown key is a mistake, and hides no other."""
-    if not isinstance(given, dict):
-        return Entry(None, (f"is a table, not {_kind(given)}",))
-    values: dict[str, Any] = {}
-    wrong: list[str] = []
+    """The table as a struct of that kind. No mistake hides another."""
     fields = msgspec.structs.fields(kind)
+    if not isinstance(given, dict):
+        problems = [f"is a table, not {_kind(given)}"]
+        wrong = {each.name for each in fields}
+        return Entry(kind(**_filled(fields, {})), tuple(problems), frozenset(wrong))
+    values: dict[str, Any] = {}
+    told: dict[str, str] = {}
     for each in fields:
-        if each.name not in given:
-            wrong += [f"{each.name} is missing"] if each.required else []
-            continue
-        try:
-            values[each.name] = msgspec.convert(given[each.name], each.type)
-        except msgspec.ValidationError as error:
-            wrong.append(f"{each.name}: {error}")
+        if each.name in given:
+            try:
+                values[each.name] = msgspec.convert(given[each.name], each.type)
+            except msgspec.ValidationError as error:
+                told[each.name] = f"{each.name}: {error}"
+        elif each.required:
+            told[each.name] = f"{each.name} is missing"
     unknown = unknown_keys(given, [each.name for each in fields])
-    return Entry(None if wrong else kind(**values), (*unknown, *wrong))
+    value = kind(**_filled(fields, values))
+    return Entry(value, (*unknown, *told.values()), frozenset(told))
+
+
+def _filled(fields: Iterable[FieldInfo], values: dict[str, Any]) -> dict[str, Any]:
+    """The values, and something empty for each that is needed and missing."""
+    needed = [each for each in fields if each.required and each.name not in values]
+    return values | {each.name: "" if each.type is str else () for each in needed}
 
 
 def unknown_keys(given: Iterable[str], known: Iterable[str]) -> list[str]:

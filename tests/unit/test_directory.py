@@ -185,6 +185,27 @@ def test_file_of_another_shape_is_refused(text: str, expected: list[str]) -> Non
     assert told == expected
 
 
+def test_missing_key_hides_no_wrong_one() -> None:
+    """An entry that is not whole still says what is wrong with the rest of it."""
+    text = GOOD.replace('secrets = ["SECRET"]', "").replace(
+        'base_url = "https:', 'base_url = "ftp:'
+    )
+    text = text.replace('api_key = "API_KEY"', "").replace(
+        '[inboxes."news@x.example"]\nworkspace = "main"', '[inboxes.n]\nroute = "shout"'
+    )
+
+    assert problems_of(text) == [
+        "onereply.toml: sources.agentmail: secrets is missing",
+        "onereply.toml: accounts.agentmail: api_key is missing",
+        "onereply.toml: inboxes.n: workspace is missing",
+        "onereply.toml: accounts.agentmail: base_url is https, or http on this machine",
+        (
+            "onereply.toml: inboxes.n: route is one of "
+            "store, notify, draft, send, hold, quarantine, refuse"
+        ),
+    ]
+
+
 def test_entry_that_is_wrong_in_itself_is_not_called_missing() -> None:
     """Two lines for one mistake send the reader to the wrong one."""
     text = GOOD.replace('api_key = "API_KEY"', "api_key = 1").replace(
