@@ -58,15 +58,14 @@ def offsets_in(settings: Settings, topic: Topic, *, committed: bool) -> tuple[li
         consumer.close()
 
 
-def await_cleaned(settings: Settings, topic: Topic, *, gone: int) -> list[int]:
-    """The offsets that are left, once that many of the committed records of now are gone."""
-    before, _ = offsets_in(settings, topic, committed=True)
+def await_cleaned(settings: Settings, topic: Topic, *, most: int) -> list[int]:
+    """The offsets that are left, once these are no more than that many."""
     give_up_at_s = time.monotonic() + DEADLINE_S
     while True:
-        after, _ = offsets_in(settings, topic, committed=True)
-        if len(set(before) - set(after)) >= gone:
-            return after
-        assert time.monotonic() < give_up_at_s, f"{topic} was not compacted: {len(after)} are left"
+        left, _ = offsets_in(settings, topic, committed=True)
+        if len(left) <= most:
+            return left
+        assert time.monotonic() < give_up_at_s, f"{topic} was not compacted: {len(left)} are left"
 
 
 def abort_at_end(settings: Settings, topic: Topic, rows: dict[bytes, bytes | None]) -> None:
