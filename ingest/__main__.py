@@ -9,18 +9,21 @@ import logging
 import os
 import sys
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from socket import socket
 from threading import Event
+from typing import Final
 
 import uvloop
 
 from ingest.app import create_app
+from ingest.ending import ConnectionLimits
 from ingest.endpoint import Clock, Door, Limits
 from ingest.health import Health
-from ingest.metrics import Metrics
+from ingest.metrics import UNKNOWN, Metrics
 from ingest.publisher import Publisher
-from ingest.server import DoorServer, bound_socket
+from ingest.server import DoorServer, bound_socket, room_for
 from ingest.sources import OpenSource, open_sources
 from schemas.cluster import producer_config
 from schemas.directory import parse_directory
@@ -30,6 +33,11 @@ from schemas.settings import Settings, load_settings
 from schemas.startup import wait_for_cluster
 from schemas.topics import Topic
 from schemas.variables import unknown_variables
+
+# A sender keeps its connection between two deliveries: as many again may be idle.
+IDLE_TOO: Final = 2
+# A minute of that spares most handshakes.
+KEEP_ALIVE: Final = timedelta(minutes=1)
 
 log = logging.getLogger("ingest")
 
@@ -84,7 +92,14 @@ async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socke
     metrics.watch("in_hand", "Deliveries being worked on.", read=door.in_hand)
     metrics.watch("waiting_records", "Records without the broker's word.", read=publisher.waiting)
     health = Health(publisher.is_reachable, metrics=metrics, steady_s=clock.steady_s)
-    server = DoorServer(create_app(door, health), sock, grace=body_deadline + deadline)
+    server = DoorServer(
+        create_app(door, health, metrics),
+        sock,
+        limits=_connection_limits(settings),
+        count=partial(metrics.settled, UNKNOWN),
+        grace=body_deadline + deadline,
+    )
+    metrics.watch("connections", "Open connections.", read=server.connections)
 
     stopper = asyncio.create_task(_stop_on_failure(publisher, server))
     await server.run_until_stopped()  # the answers in hand are out when this returns
@@ -92,6 +107,14 @@ async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socke
     unacked = await publisher.close(deadline)
     log.info("door closed", extra={"unacked_records": unacked})
     return 1 if publisher.failed.is_set() else 0
+
+
+def _connection_limits(settings: Settings) -> ConnectionLimits:
+    return ConnectionLimits(
+        connections=room_for(IDLE_TOO * settings.max_concurrent_requests),
+        patience=timedelta(milliseconds=settings.body_deadline_ms),
+        idle=KEEP_ALIVE,
+    )
 
 
 async def _stop_on_failure(publisher: Publisher, server: DoorServer) -> None:

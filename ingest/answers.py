@@ -21,11 +21,19 @@ RETRY_AFTER_S: Final = 30
 class Reason(StrEnum):
     """Why a delivery was turned away. The value is what the sender reads and metrics count."""
 
+    MALFORMED = "malformed"
+    UPGRADE = "upgrade"
+    URL_TOO_LONG = "url-too-long"
+    HEADERS_TOO_LARGE = "headers-too-large"
+    FRAMING_TOO_LARGE = "framing-too-large"
+    HEAD_TOO_SLOW = "head-too-slow"
+    TOO_MANY_CONNECTIONS = "too-many-connections"
+
     UNKNOWN_SOURCE = "unknown-source"
     WRONG_METHOD = "wrong-method"
+    READ_ONLY = "read-only"
     COMPRESSED = "compressed"
     WRONG_TYPE = "wrong-content-type"
-    HEADERS_TOO_LARGE = "headers-too-large"
     BODY_TOO_LARGE = "body-too-large"
 
     SIGNATURE_MISSING = "signature-missing"
@@ -49,6 +57,7 @@ class Reason(StrEnum):
     SECRET_UNREADABLE = "secret-unreadable"  # noqa: S105  # names a reason, holds no secret
     BROKER_AWAY = "broker-away"
     QUEUE_FULL = "queue-full"
+    OUR_FAILURE = "our-failure"
 
 
 class TurnedAway(OneReplyError):
@@ -80,13 +89,22 @@ def _later(error: str, *headers: tuple[bytes, bytes]) -> Answer:
 # A sender treats 4xx of some kinds as final and 5xx never, so whatever is not the delivery's own
 # fault is 503, a slow body included: nobody may lose an event to a bad line.
 ANSWERS: Final[Mapping[Reason, Answer]] = {
+    Reason.MALFORMED: _refusal("this is no request of HTTP/1.1"),
+    Reason.UPGRADE: _refusal("send without Upgrade, and not by CONNECT"),
+    Reason.URL_TOO_LONG: Answer(status=414, error="the path is too long"),
+    Reason.HEADERS_TOO_LARGE: Answer(status=431, error="too many or too long headers"),
+    Reason.FRAMING_TOO_LARGE: Answer(status=431, error="too long chunk lines or trailers"),
+    Reason.HEAD_TOO_SLOW: Answer(status=408, error="the headers did not arrive in time"),
+    Reason.TOO_MANY_CONNECTIONS: _later("too many connections"),
     Reason.UNKNOWN_SOURCE: Answer(status=404, error="no such source"),
     Reason.WRONG_METHOD: Answer(
         status=405, error="webhooks are posted", headers=((b"allow", b"POST"),)
     ),
+    Reason.READ_ONLY: Answer(
+        status=405, error="this page is only read", headers=((b"allow", b"GET, HEAD"),)
+    ),
     Reason.COMPRESSED: Answer(status=415, error="send the body uncompressed"),
     Reason.WRONG_TYPE: Answer(status=415, error="send application/json"),
-    Reason.HEADERS_TOO_LARGE: Answer(status=431, error="too many or too long headers"),
     Reason.BODY_TOO_LARGE: Answer(status=413, error="the body is longer than this door takes"),
     Reason.SIGNATURE_MISSING: _refusal("one whole set of signature headers is needed"),
     Reason.SIGNATURE_MALFORMED: _refusal("the signature headers are malformed"),
@@ -107,6 +125,7 @@ ANSWERS: Final[Mapping[Reason, Answer]] = {
     Reason.SECRET_UNREADABLE: _later("this source's secret cannot be read just now"),
     Reason.BROKER_AWAY: _later("not stored in time; send it again"),
     Reason.QUEUE_FULL: _later("more is waiting to be stored than fits; send it again"),
+    Reason.OUR_FAILURE: _later("the door failed; send it again", (b"connection", b"close")),
 }
 
 

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
-from typing import Final
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
@@ -20,10 +19,6 @@ from ingest.metrics import UNKNOWN, Metrics
 from ingest.records import Circumstances, Inbound, inbound
 from ingest.signatures import Headers
 from ingest.sources import OpenSource
-
-# A sender's own headers come to about 1 kB in 15; proxies add some.
-MAX_HEADERS: Final = 100
-MAX_HEADER_BYTES: Final = 32 * 1024
 
 Publish = Callable[[Inbound], Awaitable[None]]
 
@@ -93,7 +88,8 @@ class Door:
         except TurnedAway as error:
             return self._settled(name, error)
         except ClientGone:
-            self._metrics.settled(name, "sender-gone")
+            if not scope.get("state", {}).get("refused"):  # else it is counted, with its reason
+                self._metrics.settled(name, "sender-gone")
             raise
         finally:
             self._in_hand -= 1
@@ -136,11 +132,8 @@ class Door:
 
 
 def _headers(scope: Scope) -> Headers:
-    """The request's headers by name, repeated ones joined. Raises TurnedAway for too many."""
+    """The request's headers by name, repeated ones joined."""
     given: list[tuple[bytes, bytes]] = scope["headers"]
-    size_bytes = sum(len(name) + len(value) for name, value in given)
-    if len(given) > MAX_HEADERS or size_bytes > MAX_HEADER_BYTES:
-        raise TurnedAway(Reason.HEADERS_TOO_LARGE)
     headers: dict[bytes, bytes] = {}
     for name, value in given:
         headers[name] = headers[name] + b", " + value if name in headers else value

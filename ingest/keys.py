@@ -11,7 +11,7 @@ import msgspec
 
 from ingest import members
 from ingest.answers import Reason, TurnedAway
-from schemas.bodies import json_text
+from schemas.bodies import BYTE_ORDER_MARK, json_text
 from schemas.errors import DecodeError
 from schemas.keys import (
     EventId,
@@ -87,7 +87,9 @@ def named(body: bytes, *, source: SourceName, rules: Rules, inboxes: frozenset[s
     event_type = members.string(found, rules.type_member)
     if event_type is None or not event_type.strip() or len(event_type.encode()) > MAX_TYPE_BYTES:
         raise TurnedAway(Reason.NO_TYPE)
-    event_id = _event_id(members.string(found, rules.id_member), is_mended=text != body)
+    event_id = _event_id(
+        members.string(found, rules.id_member), is_mended=text != body.removeprefix(BYTE_ORDER_MARK)
+    )
     return Named(
         key=_event_key(source, event_id),
         event_id=event_id,

@@ -1,23 +1,28 @@
-"""The HTTP server around the door: when it listens, and how it stops.
+"""The HTTP server around the door: when it listens, how many it hears, and how it stops.
 
-Owns: uvicorn's options, the line that says the door is open, and an orderly end.
+Owns: uvicorn's options, the room for connections, the line that says the door is open, and an
+orderly end.
 May not: look at a delivery.
 """
 
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
 
-# Providers keep connections between deliveries; a minute spares most handshakes.
-KEEP_ALIVE_S: Final = 60
+from ingest.connection import DoorConnection
+from ingest.ending import SERVER_LOG, ConnectionConfig, ConnectionLimits
+
+# Files that are no connection from outside: the broker's, the log, the blobs; with room to spare.
+OTHER_FILES: Final = 200
 
 log = logging.getLogger(__name__)
 
@@ -35,21 +40,47 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return sock
 
 
-class DoorServer(uvicorn.Server):
-    """Serves one application on one bound socket until it is told to stop."""
+def room_for(connections: int) -> int:
+    """How many connections this process may really hold, of these; raises its limit of open files.
 
-    def __init__(self, app: ASGIApp, sock: socket.socket, *, grace: timedelta) -> None:
+    A process without a file left can neither accept a connection nor reach its broker.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = connections + OTHER_FILES
+    if soft < files:
+        soft = min(files, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return min(connections, max(1, soft - OTHER_FILES))
+
+
+class DoorServer(uvicorn.Server):
+    """Serves one application on one bound socket until it is told to stop.
+
+    `count` is told the outcome of each connection that ends before it is a delivery.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        sock: socket.socket,
+        *,
+        limits: ConnectionLimits,
+        count: Callable[[str], None],
+        grace: timedelta,
+    ) -> None:
+        logging.getLogger(SERVER_LOG).setLevel(logging.ERROR)
         super().__init__(
-            uvicorn.Config(
+            ConnectionConfig(
                 app,
-                http="httptools",
+                limits=limits,
+                count=count,
+                http=DoorConnection,
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=int(grace.total_seconds()) + 1,
             )
         )
@@ -61,6 +92,10 @@ class DoorServer(uvicorn.Server):
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, self.stop)
         await self.serve(sockets=[self._sock])
+
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self.server_state.connections)
 
     def stop(self) -> None:
         """Take no new connection, finish the deliveries in hand, and end."""

@@ -109,7 +109,7 @@ class LocalDoor:
             metrics=self.metrics,
         )
         health = Health(self._reach, metrics=self.metrics, steady_s=self.clock.read)
-        self.app: ASGIApp = create_app(door, health)
+        self.app: ASGIApp = create_app(door, health, self.metrics)
 
     def ask(
         self,

@@ -65,9 +65,7 @@ WAYS: dict[Reason, Callable[[], Reply]] = {
         b"\x1f\x8b", headers=_unsigned((b"content-encoding", b"gzip"))
     ),
     Reason.WRONG_TYPE: lambda: LocalDoor().ask(b"{}", headers=[(b"content-type", b"text/plain")]),
-    Reason.HEADERS_TOO_LARGE: lambda: LocalDoor().ask(
-        b"{}", headers=_unsigned(*[(b"x", b"y")] * 101)
-    ),
+    Reason.READ_ONLY: lambda: LocalDoor().ask(b"", path="/metrics"),
     Reason.BODY_TOO_LARGE: lambda: LocalDoor().ask(arriving(b" " * 40_000, b" " * 40_000)),
     Reason.SIGNATURE_MISSING: lambda: LocalDoor().ask(b"{}", headers=_unsigned()),
     Reason.SIGNATURE_MALFORMED: lambda: LocalDoor().ask(
@@ -94,7 +92,20 @@ WAYS: dict[Reason, Callable[[], Reply]] = {
 }
 
 
-@pytest.mark.parametrize("reason", Reason)
+# Those for which it takes a connection, or a failure: tests/integration/test_ingest_limits.py.
+ON_THE_LINE = {
+    Reason.MALFORMED,
+    Reason.UPGRADE,
+    Reason.URL_TOO_LONG,
+    Reason.HEADERS_TOO_LARGE,
+    Reason.FRAMING_TOO_LARGE,
+    Reason.HEAD_TOO_SLOW,
+    Reason.TOO_MANY_CONNECTIONS,
+    Reason.OUR_FAILURE,
+}
+
+
+@pytest.mark.parametrize("reason", sorted(set(Reason) - ON_THE_LINE))
 def test_every_reason_is_answered_as_the_table_says(
     reason: Reason, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -118,12 +129,22 @@ def test_statuses_are_the_ones_that_senders_understand() -> None:
     refused = by_status.pop(400)
     assert by_status == {
         404: {"unknown-source"},
-        405: {"wrong-method"},
+        405: {"wrong-method", "read-only"},
+        408: {"head-too-slow"},
         413: {"body-too-large"},
+        414: {"url-too-long"},
         415: {"compressed", "wrong-content-type"},
         429: {"too-many"},
-        431: {"headers-too-large"},
-        503: {"busy", "body-too-slow", "secret-unreadable", "broker-away", "queue-full"},
+        431: {"headers-too-large", "framing-too-large"},
+        503: {
+            "too-many-connections",
+            "busy",
+            "body-too-slow",
+            "secret-unreadable",
+            "broker-away",
+            "queue-full",
+            "our-failure",
+        },
     }
     assert len(refused) == len(Reason) - sum(map(len, by_status.values()))
 

@@ -5,6 +5,7 @@ import pytest
 
 from ingest.answers import Reason, TurnedAway
 from ingest.keys import AGENTMAIL, Named, named
+from schemas.bodies import BYTE_ORDER_MARK
 from schemas.keys import EventId, EventKey, InboxId, SourceName
 from tests.payloads import INBOX, a_message, an_event
 
@@ -124,6 +125,14 @@ def test_header_map_may_repeat_a_name() -> None:
     text = an_event().replace(b'"headers":{}', b'"headers":{"Received":"a","Received":"b"}')
 
     assert isinstance(read(text), Named)
+
+
+def test_byte_order_mark_changes_nothing() -> None:
+    """RFC 8259 8.1 lets a parser ignore it: some sender's library writes one before each text."""
+    body = an_event(event_id="evt_\ufffd")
+
+    assert read(BYTE_ORDER_MARK + body) == read(body)
+    assert isinstance(read(body), Named)
 
 
 def test_id_with_half_a_surrogate_pair_is_refused() -> None:
