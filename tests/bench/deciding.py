@@ -4,6 +4,7 @@ Owns: records as the stages read them, given to the stages' decisions over rows 
 May not: count time in which this process did not run, since the machine may have other work.
 """
 
+import gc
 import os
 import time
 from bisect import bisect_left
@@ -140,6 +141,8 @@ ROWS: Final[Mapping[str, Callable[[], Measured]]] = {
 def decided(stage: Stage, records: Sequence[Record]) -> tuple[list[Output], float]:
     """What the stage writes for these records, and the CPU seconds in which it decided that."""
     rows, outputs, cost_s = Rows(), list[Output](), 0.0
+    # In a stage there is no such pile of input, which every full collection would walk.
+    gc.freeze()
     for first in range(0, len(records), BATCH):
         batch, overlay = records[first : first + BATCH], Overlay(rows)
         timers = TimerRows(overlay, lambda _: None)
