@@ -64,10 +64,10 @@ def _record(number: int) -> tuple[bytes, bytes]:
     return f"k{number}".encode(), VALUES[number % len(VALUES)]
 
 
-def visit(settings: Settings) -> int:
+def visit(settings: Settings, stage: str = "dedupe", topic: Topic = Topic.INBOUND_EVENTS) -> int:
     """A guest joins the group, is given partitions, does nothing and leaves; how many it had."""
     had: list[TopicPartition] = []
-    options = consumer_config(settings, group=f"{settings.topic_prefix}dedupe") | {
+    options = consumer_config(settings, group=f"{settings.topic_prefix}{stage}") | {
         "group.protocol": "classic",
         "partition.assignment.strategy": "cooperative-sticky",
         "session.timeout.ms": settings.session_timeout_ms,
@@ -83,7 +83,7 @@ def visit(settings: Settings) -> int:
                 consumer.pause(places)
             had.extend(given)
 
-        guest.subscribe([settings.shape().name(Topic.INBOUND_EVENTS)], on_assign=take)
+        guest.subscribe([settings.shape().name(topic)], on_assign=take)
         give_up_at_s = time.monotonic() + DEADLINE_S
         while not had:
             guest.poll(0.05)
