@@ -127,7 +127,7 @@ class EndingConnection(HttpToolsProtocol):
             self._cut_later()
 
     def wait_for_next(self) -> None:
-        """Be idle if all is answered: the server's timer starts with an answer, and any byte ends it."""
+        """Be idle, if all is answered: any byte stops the timer that an answer started."""
         if self.cycle.response_complete and not self.transport.is_closing():
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
