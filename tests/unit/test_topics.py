@@ -113,6 +113,15 @@ def test_topic_names_hold_nothing_that_collides_in_metrics() -> None:
     assert [each for each in Topic if not each.replace("-", "").isalpha()] == []
 
 
+def test_changelogs_lose_nothing_but_what_was_written_over() -> None:
+    """With a retention beside it, a row that nobody touched for long would be gone after it."""
+    states = [TOPICS[topic].config() for topic in Topic if topic.endswith("-state")]
+
+    assert {(each["cleanup.policy"], each["retention.ms"]) for each in states} == {
+        ("compact", "-1")
+    }
+
+
 def test_raw_events_outlive_every_horizon_of_dedupe() -> None:
     """What is forgotten while its bytes remain would be a new event at the next rewind."""
     spec = TOPICS[Topic.INBOUND_EVENTS]
