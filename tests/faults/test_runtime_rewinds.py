@@ -2,24 +2,22 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
-from confluent_kafka import Producer
 
-from schemas.cluster import create_topics, producer_config
+from schemas.cluster import create_topics
 from schemas.events import ORDERED_EVENT
-from schemas.headers import PROVIDER, RECEIVED_AT, REPLAY
+from schemas.headers import REPLAY
 from schemas.settings import Settings
 from schemas.topics import Topic
 from tests.compaction import await_cleaned, clean_soon
-from tests.logs import await_records, corner, environ_of, records_in
-from tests.payloads import a_message, an_event
-from tests.pipeline import INBOXES, SECRET, Mail, Pipeline, conversation, directory, pipeline
-from tests.processes import DEADLINE_S, Process, clean_environ
+from tests.deduping import bring, corner_of_dedupe, dedupe
+from tests.logs import await_records, records_in
+from tests.pipeline import Mail, Pipeline, conversation, pipeline
+from tests.processes import DEADLINE_S
 from tests.rewinding import set_offset
 
 ACCEPTED = 204
@@ -96,48 +94,8 @@ def test_replays_reach_the_last_stage_marked_and_send_nothing(
 
 @pytest.fixture
 def settings(broker: str, prefix: str, tmp_path: Path) -> Settings:
-    """A corner with one partition, for DEDUPE alone."""
-    config = tmp_path / "onereply.toml"
-    config.write_text(directory("http://127.0.0.1:1"), encoding="utf-8")
-    found = corner(
-        broker,
-        prefix,
-        partitions=1,
-        session_timeout_ms=6_000,
-        transaction_timeout_ms=4_000,
-        data_dir=str(tmp_path / "data"),
-        config_file=str(config),
-    )
-    create_topics(found)
-    return found
-
-
-@contextmanager
-def dedupe(settings: Settings) -> Iterator[Process]:
-    """The real stage, started."""
-    secrets = {"TEST_SECRET": SECRET, "TEST_API_KEY": "none"}
-    environ = clean_environ(**environ_of(settings), **secrets)
-    with Process("processors", "dedupe", environ=environ) as process:
-        process.start()
-        yield process
-
-
-def bring(settings: Settings, *event_ids: str) -> None:
-    """These events as the door writes them."""
-    producer = Producer(producer_config(settings))
-    for event_id in event_ids:
-        body = an_event(
-            event_id=event_id,
-            message=a_message(inbox_id=INBOXES[0], message_id=f"<{event_id}@customer.example>"),
-        )
-        now_ms = b"%d" % (time.time_ns() // 1_000_000)
-        producer.produce(
-            settings.shape().name(Topic.INBOUND_EVENTS),
-            body,
-            key=f"agentmail/{event_id}",
-            headers=[(RECEIVED_AT, now_ms), (PROVIDER, b"agentmail")],
-        )
-        assert producer.flush(DEADLINE_S) == 0
+    """A corner for DEDUPE alone."""
+    return corner_of_dedupe(broker, prefix, tmp_path)
 
 
 def replayed(settings: Settings, *, count: int) -> list[bool]:
