@@ -30,9 +30,13 @@ class Group:
         self._ids = count(1)
 
     def join(self, name: str) -> int:
-        """Become a member. One that was killed comes back as it was, and fences its past self."""
-        if name not in self.members:
-            self.generation += 1
+        """Become a member. One that was killed comes back as it was, and fences its past self.
+
+        It claims nothing then: what is to go elsewhere need not wait for it to let go.
+        """
+        going = [each for each, owner in self.owner.items() if owner == name != self.wanted[each]]
+        if name not in self.members or going:
+            self.release(going)
         self.members[name] = next(self._ids)
         self._assign()
         return self.members[name]

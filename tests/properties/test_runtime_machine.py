@@ -1,32 +1,28 @@
 """The runtime against a model of a transactional log, with crashes at every step."""
 
 from collections.abc import Callable, Sequence
+from inspect import isfunction
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
-from hypothesis import HealthCheck, settings
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from processors.core.turn import Result
 from processors.runtime.batch import Decided
 from processors.runtime.overlay import Overlay
 from processors.runtime.steps import Step
 from processors.runtime.worker import Worker
-from tests.model_clients import Fault, ModelProducer
-from tests.model_consumer import ModelConsumer
+from tests.model_clients import Fault, ModelAdmin, ModelProducer
+from tests.model_consumer import ModelConsumer, Said
 from tests.model_group import Metadata
-from tests.model_machine import Rules
+from tests.model_machine import SCHEDULES, Rules
 from tests.model_stage import CallRow, Decisions
 from tests.model_workers import FIRST, SECOND
 from tests.model_world import Parts
 
 TestRuntime = Rules.TestCase
-TestRuntime.settings = settings(
-    max_examples=40,
-    stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
+TestRuntime.settings = SCHEDULES
 
 
 class StoreFirst(Worker):
@@ -180,3 +176,19 @@ def test_machine_fails_where_a_rule_of_the_runtime_is_broken(
 
     with pytest.raises(AssertionError):
         play(story, type("Broken", (Parts,), broken))
+
+
+@pytest.mark.parametrize(
+    ("model", "real"),
+    [
+        pytest.param(ModelConsumer, Consumer, id="consumer"),
+        pytest.param(ModelProducer, Producer, id="producer"),
+        pytest.param(ModelAdmin, AdminClient, id="admin client"),
+        pytest.param(Said, Message, id="message"),
+    ],
+)
+def test_model_has_no_method_that_the_library_lacks(model: type, real: type) -> None:
+    """Code that runs against the model must find the same names on the real client."""
+    ours = {name for name, each in vars(model).items() if isfunction(each) and name[0] != "_"}
+
+    assert ours - set(dir(real)) == set()
