@@ -58,6 +58,7 @@ class DoorConnection(EndingConnection):
         self._most = config.limits.connections
         self._part = Part.HEAD
         self._requests = 0
+        self.url = b""
         self._part_bytes = 0
         self._body_bytes = 0
         self._reason = Reason.MALFORMED
@@ -104,22 +105,16 @@ class DoorConnection(EndingConnection):
         super().on_message_begin()
         self._part = Part.HEAD
 
-    def on_url(self, url: bytes) -> None:
-        """Bounded apart from the headers, for it has a status of its own."""
-        super().on_url(url)
+    def on_headers_complete(self) -> None:
+        """The head is whole: the door may have it.
+
+        What comes as a header from here on is a trailer, and goes into a list that nobody reads:
+        it must not pass for a header (RFC 9110 6.5.1).
+        """
         if len(self.url) > MAX_URL_BYTES:
             self._stop(Reason.URL_TOO_LONG)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header. A trailer is dropped: it must not pass for one (RFC 9110 6.5.1)."""
-        if self.is_in_body:
-            return
-        super().on_header(name, value)
         if len(self.headers) > MAX_HEADERS:
             self._stop(Reason.HEADERS_TOO_LARGE)
-
-    def on_headers_complete(self) -> None:
-        """The head is whole: the door may have it."""
         if sum([len(name) + len(value) for name, value in self.headers]) > MAX_HEAD_BYTES:
             self._stop(Reason.HEADERS_TOO_LARGE)
         if self.parser.should_upgrade():  # the parser would take its body for another protocol
@@ -127,6 +122,7 @@ class DoorConnection(EndingConnection):
         if len(self.pipeline) >= MAX_PIPELINED:
             self._stop(Reason.BUSY)
         super().on_headers_complete()
+        self.headers = []
         self._part, self._body_bytes, self.is_in_body = Part.BODY, 0, True
         self._stand_down()
 
@@ -168,6 +164,8 @@ class DoorConnection(EndingConnection):
         if self.is_in_body:
             if part_bytes > MAX_FRAMING_BYTES + min(self._body_bytes, MAX_FRAMED_BYTES):
                 self.refuse(Reason.FRAMING_TOO_LARGE)
+        elif len(self.url) > MAX_URL_BYTES:
+            self.refuse(Reason.URL_TOO_LONG)
         elif part_bytes > MAX_HEAD_BYTES:
             self.refuse(Reason.HEADERS_TOO_LARGE)
         elif self._late is None:
