@@ -39,6 +39,7 @@ HOMES: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
             "schemas/startup.py",
             "ingest/publisher.py",
             "processors/runtime",
+            "processors/starting.py",
             "ops",
         ),
         "options and topics, the door's producer, the stages' loop, tools",
