@@ -2,6 +2,7 @@
 
 import shutil
 from collections import Counter
+from hashlib import shake_128
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from tests.staging import Told, stage, told
 # Room for an empty store and a small batch.
 MOST_BYTES = 128 * 1024
 FEW: list[Told] = [(f"k{number}".encode(), b"plain") for number in range(20)]
-# Their keys alone are more than a file may hold.
-MANY: list[Told] = [(b"%0200d" % number, b"plain") for number in range(2_000)]
+# Their keys alone are more than a file may hold, however well it is compressed.
+MANY: list[Told] = [
+    (shake_128(b"%d" % number).hexdigest(100).encode(), b"plain") for number in range(3_000)
+]
 NEW: Told = (b"new", b"plain")
 
 
