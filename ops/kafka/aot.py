@@ -21,8 +21,6 @@ from ops.kafka.ready import wait_until_answered
 from ops.kafka.telling import Teller
 
 START_DEADLINE_S: Final = 120.0
-# The classes are the same, and the one short run is not worth the slower compiler's time.
-QUICK_RUN: Final = ("-XX:TieredStopAtLevel=1",)
 # The JVM writes the cache while it ends: 5 s on two idle cores, two minutes were seen on busy ones.
 WRITE_DEADLINE_S: Final = 300.0
 
@@ -53,7 +51,8 @@ def ready_cache(jvm: Jvm, jars: Sequence[Jar], *, folder: Path, teller: Teller) 
 
 
 def _name(jvm: Jvm, jars: Sequence[Jar]) -> str:
-    parts = [str(jvm.java.executable), jvm.java.version, *(jar.sha256 for jar in jars)]
+    own = (str(jvm.java.executable), jvm.java.version, *jvm.tuning)
+    parts = [*own, *(jar.sha256 for jar in jars)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -61,7 +60,7 @@ def _make(jvm: Jvm, cache: Path) -> None:
     """Run a broker until it answers, and end it. Raises BrokerAway when that makes no cache."""
     with tempfile.TemporaryDirectory(prefix="prepare-", dir=cache.parent) as scratch:
         written = Path(scratch) / cache.name
-        training = jvm.with_flags(*QUICK_RUN, f"-XX:AOTCacheOutput={written}")
+        training = jvm.with_flags(f"-XX:AOTCacheOutput={written}")
         _run_once(training, Path(scratch))
         if not written.exists():
             raise BrokerAway(f"{jvm.java} wrote no cache.")

@@ -43,6 +43,7 @@ class LocalKafka:
 
     `port` is the first node's, and the next nodes take the next ones; None chooses free ports.
     The jars lie in `install_dir`, a data folder too; None is the cluster's own data folder.
+    Set `is_steady` before the start of one that runs for long, to be fast then rather than soon.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class LocalKafka:
     ) -> None:
         self.data_dir = data_dir.absolute()
         self.java = ""
+        self.is_steady = False
         self._port, self._count = port, nodes
         self._install_dir = install_folder(install_dir or data_dir)
         self._teller = teller or Silence()
@@ -96,6 +98,7 @@ class LocalKafka:
             require_room(self.data_dir)
             given = self._given_ports()
             jvm = install(self._install_dir, teller=self._teller)
+            jvm = jvm.steady() if self.is_steady else jvm
             self.java = str(jvm.java)
             self._start_on(given, jvm, lifetime=lifetime)
         if aside := moved_aside(self.data_dir):

@@ -14,9 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from ops.kafka.broker import LocalKafka
+from ops.kafka.telling import Lines
 from tests.bench.figures import Bench, machine, write_json
 from tests.bench.tables import table
-from tests.broker import shared_broker
+from tests.broker import DATA_DIR
 
 # Name -> the module whose `bench()` it is, imported when it is asked for.
 BENCHES: Final = {
@@ -58,8 +60,10 @@ def _broker(folder: Path, benches: Sequence[Bench]) -> Iterator[str]:
     if given or not any(bench.needs_broker for bench in benches):
         yield given
         return
-    with shared_broker(folder) as servers:
-        yield servers
+    kafka = LocalKafka(folder, install_dir=DATA_DIR, teller=Lines())
+    kafka.is_steady = any(bench.is_long for bench in benches)
+    with kafka:
+        yield kafka.bootstrap_servers
 
 
 def build(name: str) -> Bench:

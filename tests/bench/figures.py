@@ -83,7 +83,7 @@ class Bench:
     """A question, what it is asked with, and its rows.
 
     The first column leads: its spread is shown, and where `base` names a row, the ratio to it.
-    Row names are unique over all benches.
+    Row names are unique over all benches. `is_long`: its broker is tuned for a long run.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Bench:
     columns: Sequence[Column] = RATES
     base: str = ""
     needs_broker: bool = True
+    is_long: bool = True
 
     def ratio(self, name: str) -> float | None:
         """How many times this row the base is; None without a base, or without a figure."""

@@ -60,6 +60,7 @@ def bench() -> Bench:
 
     return Bench(
         name="latency",
+        is_long=False,
         question="milliseconds from the webhook's POST to the provider's acceptance",
         given=f"{MAILS} openings at {RATE}/s, {RUNS} times; then {_few()} at {SLOW_RATE}/s",
         columns=SHOWN,
