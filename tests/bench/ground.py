@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from schemas.cluster import admin, consumer_config, create_topics
@@ -20,6 +20,14 @@ from schemas.topics import Topic
 from tests.bench.events import DEADLINE_S, DIRECTORY
 from tests.logs import corner, environ_of
 from tests.processes import clean_environ
+
+NO_COORDINATOR_YET: Final = frozenset(
+    {
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +84,13 @@ def end_watch(ground: Ground, *, stage: str, topic: Topic) -> Iterator[Callable[
         ends = [consumer.get_watermark_offsets(each, DEADLINE_S)[1] for each in asked]
 
         def is_done() -> bool:
-            found = [each.offset for each in consumer.committed(asked, DEADLINE_S)]
+            try:
+                found = [each.offset for each in consumer.committed(asked, DEADLINE_S)]
+            except KafkaException as error:
+                # A new broker is still finding out who coordinates the group.
+                if error.args[0].code() not in NO_COORDINATOR_YET:
+                    raise
+                return False
             return all(
                 at == end or (at < 0 and not end) for at, end in zip(found, ends, strict=True)
             )
