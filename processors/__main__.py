@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from processors.runtime.failures import Fenced
+from processors.runtime.memory import keep_little_memory
 from processors.runtime.offsets import OffsetGone
 from processors.runtime.stage import Stage
 from processors.runtime.steps import steps_from
@@ -55,6 +56,7 @@ def main(arguments: list[str]) -> int:
 
 def run(name: str) -> int:
     """Run one stage with the settings of this environment. Raises OneReplyError."""
+    keep_little_memory()
     settings = load_settings()
     directory = read_directory(settings)
     for line in unknown_variables(os.environ, directory):
