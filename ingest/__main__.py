@@ -24,7 +24,7 @@ from ingest.health import Health
 from ingest.metrics import UNKNOWN, Metrics
 from ingest.publisher import Publisher
 from ingest.server import DoorServer, bound_socket, room_for
-from ingest.sources import OpenSource, open_sources
+from ingest.sources import OpenSource, OpenSources, open_sources
 from schemas.cluster import producer_config
 from schemas.directory import parse_directory
 from schemas.errors import ClusterMismatch, SettingsError, Transient
@@ -79,7 +79,7 @@ async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socke
     )
     clock, metrics = Clock(), Metrics()
     door = Door(
-        sources,
+        OpenSources(sources),
         publisher.publish,
         limits=Limits(
             body_bytes=settings.max_body_bytes,

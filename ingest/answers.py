@@ -41,9 +41,11 @@ class Reason(StrEnum):
     SIGNATURE_TOO_OLD = "signature-too-old"
     SIGNATURE_TOO_NEW = "signature-too-new"
     SIGNATURE_WRONG = "signature-wrong"
+    SIGNATURE_USED = "signature-used"
 
     NOT_UTF8 = "not-utf-8"
     NOT_JSON = "not-json"
+    NOT_FORM = "not-a-form"
     TOO_DEEP = "too-deep"
     TWICE = "member-twice"
     NO_TYPE = "no-type"
@@ -55,6 +57,7 @@ class Reason(StrEnum):
     BUSY = "busy"
     BODY_TOO_SLOW = "body-too-slow"
     SECRET_UNREADABLE = "secret-unreadable"  # noqa: S105  # names a reason, holds no secret
+    FETCH_FAILED = "fetch-failed"
     BROKER_AWAY = "broker-away"
     QUEUE_FULL = "queue-full"
     OUR_FAILURE = "our-failure"
@@ -104,15 +107,17 @@ ANSWERS: Final[Mapping[Reason, Answer]] = {
         status=405, error="this page is only read", headers=((b"allow", b"GET, HEAD"),)
     ),
     Reason.COMPRESSED: Answer(status=415, error="send the body uncompressed"),
-    Reason.WRONG_TYPE: Answer(status=415, error="send application/json"),
+    Reason.WRONG_TYPE: Answer(status=415, error="this source takes another content type"),
     Reason.BODY_TOO_LARGE: Answer(status=413, error="the body is longer than this door takes"),
-    Reason.SIGNATURE_MISSING: _refusal("one whole set of signature headers is needed"),
-    Reason.SIGNATURE_MALFORMED: _refusal("the signature headers are malformed"),
+    Reason.SIGNATURE_MISSING: _refusal("what this source's scheme signs with is not all there"),
+    Reason.SIGNATURE_MALFORMED: _refusal("the signature, or what belongs to it, is malformed"),
     Reason.SIGNATURE_TOO_OLD: _refusal("the signature's time is more than 300 s ago"),
     Reason.SIGNATURE_TOO_NEW: _refusal("the signature's time is more than 300 s ahead"),
     Reason.SIGNATURE_WRONG: _refusal("no signature matches these bytes"),
+    Reason.SIGNATURE_USED: _refusal("this token came with another mail before"),
     Reason.NOT_UTF8: _refusal("the body is not UTF-8"),
     Reason.NOT_JSON: _refusal("the body is not one JSON object"),
+    Reason.NOT_FORM: _refusal("the body is not the form that its type says"),
     Reason.TOO_DEEP: _refusal("the body is nested deeper than 64 levels"),
     Reason.TWICE: _refusal("an object that names the event carries a member twice"),
     Reason.NO_TYPE: _refusal("the event's type is missing, blank, too long or not a string"),
@@ -123,6 +128,7 @@ ANSWERS: Final[Mapping[Reason, Answer]] = {
     Reason.BUSY: _later("too many requests in hand"),
     Reason.BODY_TOO_SLOW: _later("the body did not arrive in time", (b"connection", b"close")),
     Reason.SECRET_UNREADABLE: _later("this source's secret cannot be read just now"),
+    Reason.FETCH_FAILED: _later("what the signature names cannot be fetched just now"),
     Reason.BROKER_AWAY: _later("not stored in time; send it again"),
     Reason.QUEUE_FULL: _later("more is waiting to be stored than fits; send it again"),
     Reason.OUR_FAILURE: _later("the door failed; send it again", (b"connection", b"close")),

@@ -18,7 +18,7 @@ from ingest.metrics import UNKNOWN, Metrics
 
 
 def create_app(door: Door, health: Health, metrics: Metrics) -> Starlette:
-    """POST /webhooks/{source}, /healthz, /readyz and /metrics; anything else is 404."""
+    """POST /webhooks/{source}[/{secret}], /healthz, /readyz and /metrics; anything else is 404."""
 
     def counted(reason: Reason) -> Response:
         metrics.settled(UNKNOWN, reason)
@@ -34,7 +34,11 @@ def create_app(door: Door, health: Health, metrics: Metrics) -> Starlette:
         await counted(Reason.UNKNOWN_SOURCE)(scope, receive, send)
 
     app = Starlette(
-        routes=[Route("/webhooks/{source}", door), *health.routes()],
+        routes=[
+            Route("/webhooks/{source}", door),
+            Route("/webhooks/{source}/{secret}", door),
+            *health.routes(),
+        ],
         # The pages' routes raise the first, for methods that are not theirs, and nothing else.
         exception_handlers={HTTPException: page_not_read, Exception: failed},
     )

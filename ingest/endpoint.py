@@ -6,19 +6,20 @@ May not: parse anything before it is verified, or answer before the broker has.
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
-from ingest.answers import Reason, TurnedAway, accepted, turned_away
+from ingest.answers import Reason, TurnedAway, turned_away
 from ingest.body import ClientGone, read_body
+from ingest.forms import kind_of
 from ingest.keys import named
 from ingest.metrics import UNKNOWN, Metrics
 from ingest.records import Circumstances, Inbound, inbound
-from ingest.signatures import Headers
-from ingest.sources import OpenSource
+from ingest.signatures import PATH, Headers
+from ingest.sources import OpenSource, OpenSources
 
 Publish = Callable[[Inbound], Awaitable[None]]
 
@@ -45,7 +46,7 @@ class Door:
 
     def __init__(
         self,
-        sources: Mapping[str, OpenSource],
+        sources: OpenSources,
         publish: Publish,
         *,
         limits: Limits,
@@ -58,9 +59,6 @@ class Door:
         self._clock = clock
         self._metrics = metrics
         self._in_hand = 0
-        self._accepted = {
-            name: accepted(source.settings.accepted_status) for name, source in sources.items()
-        }
 
     def in_hand(self) -> int:
         """How many deliveries are being worked on."""
@@ -78,7 +76,9 @@ class Door:
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[Message, Message]:
         name: str = scope["path_params"]["source"]
         source = self._sources.get(name)
-        if source is None:
+        if source is None or ("secret" in scope["path_params"]) != bool(
+            source.settings.path_secrets
+        ):
             return self._settled(UNKNOWN, TurnedAway(Reason.UNKNOWN_SOURCE))
         if self._in_hand >= self._limits.in_hand:
             return self._settled(name, TurnedAway(Reason.BUSY))
@@ -94,22 +94,24 @@ class Door:
         finally:
             self._in_hand -= 1
         self._metrics.settled(name, "accepted")
-        return self._accepted[name]
+        return source.accepted
 
     async def _take(self, source: OpenSource, scope: Scope, receive: Receive) -> None:
         """Return once the delivery's event is durable. Raises TurnedAway or ClientGone."""
         headers = _headers(scope)
         _check_head(scope["method"], headers, self._limits.body_bytes)
+        kind = kind_of(headers, source.speaker.rules.takes)
         body = await read_body(  # I1: every byte, and no more than the limit
             receive,
             limit_bytes=self._limits.body_bytes,
             deadline=self._limits.body_deadline,
         )
         now_s, steady_s = self._clock.wall_s(), self._clock.steady_s()
-        verifier = await source.verifier(steady_s)
-        delivery_id = verifier.verify(headers, body, now_s=now_s)  # I2: it is who it says
+        delivery_id = await source.verify(  # I2: it is who it says
+            headers, body, now_s=now_s, steady_s=steady_s
+        )
         source.take_token(steady_s)  # after I2, or a forger could use up the sender's rate
-        event = named(body, source=source.name, rules=source.rules, inboxes=source.inboxes)  # I3
+        event = named(body, source.speaker, kind=kind, delivery_id=delivery_id)  # I3
         record = inbound(
             event,
             body,
@@ -119,6 +121,7 @@ class Door:
                 proves=source.scheme.proves,
                 received_at_ms=int(now_s * 1000),
                 delivery_id=delivery_id,
+                content_type=kind.content_type,
                 traceparent=headers.get(b"traceparent", b""),
             ),
         )
@@ -132,9 +135,9 @@ class Door:
 
 
 def _headers(scope: Scope) -> Headers:
-    """The request's headers by name, repeated ones joined."""
+    """The request's headers by name, repeated ones joined, and the secret end of its path."""
     given: list[tuple[bytes, bytes]] = scope["headers"]
-    headers: dict[bytes, bytes] = {}
+    headers = {PATH: scope["path_params"].get("secret", "").encode()}
     for name, value in given:
         headers[name] = headers[name] + b", " + value if name in headers else value
     return headers
@@ -146,10 +149,6 @@ def _check_head(method: str, headers: Headers, limit_bytes: int) -> None:
         raise TurnedAway(Reason.WRONG_METHOD)
     if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
         raise TurnedAway(Reason.COMPRESSED)
-    # No type at all is for the receiver to judge (RFC 9110 8.3), and the parser is strict.
-    kind = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
-    if kind != b"application/json" and not kind.endswith(b"+json"):
-        raise TurnedAway(Reason.WRONG_TYPE)
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared[:20]) > limit_bytes:
         raise TurnedAway(Reason.BODY_TOO_LARGE)

@@ -1,17 +1,20 @@
-"""Who and what a signed body names: the event's key, its type, and its inbox.
+"""Who and what a verified body names: the event's key, its type, and its inbox.
 
-Owns: for each provider, the one member that is the event's id and where its inbox stands.
-May not: use anything unsigned, or look at more of a payload than this.
+Owns: the event's id, from the one place that the rules name, and whose inbox it is about.
+May not: use an unsigned header, or look at more of a payload than the rules say.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Final
 
 import msgspec
 
-from ingest import members
 from ingest.answers import Reason, TurnedAway
-from schemas.bodies import BYTE_ORDER_MARK, json_text
+from ingest.forms import JSON, Kind
+from ingest.payloads import Payload, Place, payload_of
+from ingest.rules import SIGNED_ID, Identity, Rules
+from schemas.addresses import Inboxes
 from schemas.errors import DecodeError
 from schemas.keys import (
     EventId,
@@ -20,6 +23,7 @@ from schemas.keys import (
     SourceName,
     canonical_id,
     event_key,
+    framed,
 )
 
 # Longer than any type we know by far; it goes into a record header.
@@ -27,48 +31,16 @@ MAX_TYPE_BYTES: Final = 256
 _MENDED: Final = "\ufffd"
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one provider's payload says what.
+class Speaker(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose body it is: the source, its provider's rules, and the inboxes it may speak for."""
 
-    `holders`: for the types we know, the member with the object that names the inbox.
-    `mail_types`: those that are mail in an inbox, and so must name it.
-    """
-
-    type_member: str
-    id_member: str
-    inbox_member: str
-    holders: Mapping[str, str]
-    mail_types: frozenset[str]
-
-
-_AGENTMAIL_MAIL: Final = (
-    "message.received",
-    "message.received.spam",
-    "message.received.blocked",
-    "message.received.unauthenticated",
-)
-
-AGENTMAIL: Final = Rules(
-    type_member="event_type",
-    id_member="event_id",
-    inbox_member="inbox_id",
-    holders={
-        **dict.fromkeys(_AGENTMAIL_MAIL, "message"),
-        "message.sent": "send",
-        "message.delivered": "delivery",
-        "message.bounced": "bounce",
-        "message.complained": "complaint",
-        "message.rejected": "reject",
-        "message.opened": "open",
-    },
-    mail_types=frozenset(_AGENTMAIL_MAIL),
-)
-
-RULES: Final[Mapping[str, Rules]] = {"agentmail": AGENTMAIL}
+    source: SourceName
+    rules: Rules
+    inboxes: Inboxes
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """What a body names. `inbox_id` is None for events that belong to no inbox."""
+    """What a body names. `inbox_id` is None for events that belong to no inbox, or to several."""
 
     key: EventKey
     event_id: EventId
@@ -76,42 +48,88 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     inbox_id: InboxId | None
 
 
-def named(body: bytes, *, source: SourceName, rules: Rules, inboxes: frozenset[str]) -> Named:
-    """What this signed body names. Raises TurnedAway with the reason when it names nothing.
+def named(body: bytes, speaker: Speaker, *, kind: Kind = JSON, delivery_id: str = "") -> Named:
+    """What this verified body names. Raises TurnedAway with the reason when it names nothing.
 
     The same event gives the same key at the same source, whatever else its body says, and two
-    events never share one: event_key says why.
+    events never share one: event_key says why. `delivery_id` is an id that the proof covers.
     """
-    text = _utf8(body)
-    found = members.top_members(text)
-    event_type = members.string(found, rules.type_member)
-    if event_type is None or not event_type.strip() or len(event_type.encode()) > MAX_TYPE_BYTES:
-        raise TurnedAway(Reason.NO_TYPE)
-    event_id = _event_id(
-        members.string(found, rules.id_member), is_mended=text != body.removeprefix(BYTE_ORDER_MARK)
-    )
+    rules = speaker.rules
+    payload = payload_of(body, kind, rules.fields())
+    event_type = _type(payload, rules)
+    is_mail = event_type in rules.mail_types
+    given = _given_id(payload, rules.mail_ids if is_mail else rules.ids, delivery_id)
+    if given is None and rules.identity is not None:
+        given = _derived_id(payload, body, event_type=event_type, rules=rules)
+    event_id = _event_id(given, is_mended=payload.is_mended)
     return Named(
-        key=_event_key(source, event_id),
+        key=_event_key(speaker.source, event_id),
         event_id=event_id,
         event_type=event_type,
-        inbox_id=_inbox(found, event_type, rules=rules, inboxes=inboxes),
+        inbox_id=_inbox(payload, event_type, speaker),
     )
 
 
-def _utf8(body: bytes) -> bytes:
-    try:
-        body.decode()
-    except UnicodeDecodeError as error:
-        raise TurnedAway(Reason.NOT_UTF8) from error
-    return json_text(body)
+def _type(payload: Payload, rules: Rules) -> str:
+    """The type that the payload names, else the provider's for one that names none."""
+    event_type = payload.text(rules.types)
+    if event_type is None and not any(place[0] in payload.top for place in rules.types):
+        event_type = rules.kind
+    if event_type is None or not event_type.strip() or not _is_short_text(event_type):
+        raise TurnedAway(Reason.NO_TYPE)
+    return event_type
+
+
+def _is_short_text(event_type: str) -> bool:
+    return _is_text(event_type) and len(event_type.encode()) <= MAX_TYPE_BYTES
+
+
+def _given_id(payload: Payload, places: tuple[Place, ...], delivery_id: str) -> str | None:
+    """The id that the provider gives, in the body or signed beside it, or None."""
+    if SIGNED_ID in places and delivery_id:
+        return delivery_id
+    return payload.text(places)
+
+
+def _derived_id(payload: Payload, body: bytes, *, event_type: str, rules: Rules) -> str:
+    """The id of an event whose contract has none: what it says of itself, each length-framed.
+
+    The body itself stands in for a message id that is missing, and for what is no mail: several
+    events may be about one message. A repeat that is not the same to the byte is another event
+    then; the message identity behind the door knows it again.
+    """
+    identity = rules.identity or Identity()
+    recipients = [text for place in identity.recipient for text in payload.texts(place)]
+    message = canonical_id(payload.text(identity.message) or "")
+    is_enough = message is not None and event_type in rules.mail_types
+    parts = framed(
+        event_type,
+        str(len(recipients)),
+        *recipients,
+        payload.text(identity.sender) or "",
+        message or "",
+        payload.text(identity.thread) or "",
+        payload.text(identity.time) or "",
+        "" if is_enough else sha256(body).hexdigest(),
+    )
+    return sha256(parts).hexdigest()
 
 
 def _event_id(given: str | None, *, is_mended: bool) -> EventId:
     event_id = None if given is None else canonical_id(given)
     # Two ids that differ only in a broken character would be one id after mending.
-    if event_id is None or (is_mended and _MENDED in event_id):
+    if event_id is None or (is_mended and _MENDED in event_id) or not _is_text(event_id):
         raise TurnedAway(Reason.NO_EVENT_ID)
     return EventId(event_id)
+
+
+def _is_text(given: str) -> bool:
+    """Whether it can be written as UTF-8: a form's bytes may be none."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _event_key(source: SourceName, event_id: EventId) -> EventKey:
@@ -121,29 +139,45 @@ def _event_key(source: SourceName, event_id: EventId) -> EventKey:
         raise TurnedAway(Reason.NO_EVENT_ID) from error
 
 
-def _inbox(
-    found: members.Members, event_type: str, *, rules: Rules, inboxes: frozenset[str]
-) -> InboxId | None:
+def _inbox(payload: Payload, event_type: str, speaker: Speaker) -> InboxId | None:
     """The inbox that the event is about, which must be one of these. Mail must name one.
 
     Whatever else names none is kept, like any type that we do not know: it answers nothing.
     """
-    inbox_id = next(_inboxes_given(found, event_type, rules), None)
+    rules = speaker.rules
+    if rules.recipients:
+        return _addressed(payload, speaker) if event_type in rules.mail_types else None
+    inbox_id = next(_inboxes_given(payload, event_type, rules), None)
     if inbox_id is None and event_type in rules.mail_types:
         raise TurnedAway(Reason.NO_INBOX)
-    if inbox_id is not None and inbox_id not in inboxes:
+    if inbox_id is not None and inbox_id not in speaker.inboxes:
         raise TurnedAway(Reason.WRONG_WORKSPACE)
     return None if inbox_id is None else InboxId(inbox_id)
 
 
-def _inboxes_given(found: members.Members, event_type: str, rules: Rules) -> Iterator[str]:
+def _addressed(payload: Payload, speaker: Speaker) -> InboxId | None:
+    """The inbox of ours that the mail went to; None where it went to several.
+
+    Others may be among its recipients: a mail to us and to a stranger is a mail to us.
+    """
+    given = [text for place in speaker.rules.recipients for text in payload.texts(place)]
+    addresses = [each for each in map(canonical_id, given) if each is not None]
+    if not addresses:
+        raise TurnedAway(Reason.NO_INBOX)
+    ours = {inbox for inbox in map(speaker.inboxes.at, addresses) if inbox is not None}
+    if not ours:
+        raise TurnedAway(Reason.WRONG_WORKSPACE)
+    return InboxId(ours.pop()) if len(ours) == 1 else None
+
+
+def _inboxes_given(payload: Payload, event_type: str, rules: Rules) -> Iterator[str]:
     """The inboxes in the object where they belong, then, but for mail, in any other object."""
-    holder = found.get(rules.holders.get(event_type, ""))
-    places = [] if holder is None else [holder]
+    if not rules.inbox_member:
+        return
+    places = [rules.holders[event_type]] if event_type in rules.holders else []
     if event_type not in rules.mail_types:
-        places += found.values()
+        places += list(payload.top)
     for place in places:
-        if memoryview(place)[:1].tobytes() == b"{":
-            given = members.string(members.members(place), rules.inbox_member)
-            if given is not None and (inbox_id := canonical_id(given)) is not None:
-                yield inbox_id
+        given = payload.text([(place, rules.inbox_member)]) if payload.is_object(place) else None
+        if given is not None and (inbox_id := canonical_id(given)) is not None:
+            yield inbox_id

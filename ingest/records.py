@@ -1,6 +1,6 @@
 """The record of an accepted delivery, as it goes to `inbound-events`.
 
-Owns: which headers it carries, and which two of them come from the request.
+Owns: which headers it carries, and which of them come from the request.
 May not: change a byte of the body, or copy any other request header.
 """
 
@@ -37,6 +37,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     received_at_ms: int
     delivery_id: str
     traceparent: bytes
+    content_type: bytes = b"application/json"
 
 
 def inbound(named: Named, body: bytes, *, of: Circumstances) -> Inbound:
@@ -45,11 +46,14 @@ def inbound(named: Named, body: bytes, *, of: Circumstances) -> Inbound:
         key=named.key.encode(),
         value=body,
         headers=(
-            *envelope(
-                named.event_type,
-                named.event_id,
-                source=f"/sources/{of.source}",
-                subject=named.inbox_id or "",
+            *_described(
+                envelope(
+                    named.event_type,
+                    named.event_id,
+                    source=f"/sources/{of.source}",
+                    subject=named.inbox_id or "",
+                ),
+                of.content_type,
             ),
             (names.RECEIVED_AT, b"%d" % of.received_at_ms),
             (names.PROVIDER, of.provider.encode()),
@@ -57,6 +61,13 @@ def inbound(named: Named, body: bytes, *, of: Circumstances) -> Inbound:
             (names.TRACE, trace(of.traceparent)),
             *_delivery(of.delivery_id),
         ),
+    )
+
+
+def _described(headers: Headers, content_type: bytes) -> Headers:
+    """The headers with the body's own content type: a form's cannot be read without it."""
+    return tuple(
+        (name, content_type if name == names.CONTENT_TYPE else value) for name, value in headers
     )
 
 

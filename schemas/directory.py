@@ -13,27 +13,11 @@ import msgspec
 
 from schemas.entries import Entry, entry_of, labels_of, unknown_keys
 from schemas.errors import SettingsError
-from schemas.keys import MAX_SOURCE_BYTES
+from schemas.sources import Rule, Source, source_rules
 
-PROVIDERS: Final = ("agentmail",)
-SCHEMES: Final = ("svix",)
 ROUTES: Final = ("store", "notify", "draft", "send", "hold", "quarantine", "refuse")
-
-
-class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A door: one webhook of one provider. `secrets` names the variables that hold secrets.
-
-    A variable NAME has a twin NAME_FILE, a file that is read again when it changes.
-    `inboxes`, when given, are the only inboxes that this source may speak for.
-    """
-
-    provider: str
-    workspace: str
-    secrets: tuple[str, ...]
-    scheme: str = "svix"
-    inboxes: tuple[str, ...] = ()
-    rate_per_second: int = 0
-    accepted_status: int = 204
+# Through whose API replies can leave.
+ACCOUNTS: Final = ("agentmail",)
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,8 +61,6 @@ TABLES: Final[Mapping[str, Callable[[Any], Entry]]] = {
 }
 
 
-# A rule about a key: the key (empty: the entry's name), whether it is kept, and the sentence.
-Rule = tuple[str, bool, str]
 # The keys that say nothing, by table and name.
 Wrong = Mapping[tuple[str, str], frozenset[str]]
 
@@ -135,25 +117,10 @@ def _problems(directory: Directory, wrong: Wrong) -> list[str]:
 
 
 def _source(directory: Directory, wrong: Wrong, *, name: str, source: Source) -> list[Rule]:
-    is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
     workspace = source.workspace
     return [
-        ("", is_plain, "a name has lower-case letters, digits and hyphens only"),
-        (
-            "",
-            len(name) <= MAX_SOURCE_BYTES,
-            f"a name has at most {MAX_SOURCE_BYTES} characters",
-        ),
-        ("provider", source.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
-        ("scheme", source.scheme in SCHEMES, f"scheme is one of {', '.join(SCHEMES)}"),
-        ("secrets", bool(source.secrets), "secrets names at least one variable"),
+        *source_rules(name, source),
         ("workspace", workspace in directory.workspaces, f"no workspace {workspace}"),
-        ("accepted_status", 200 <= source.accepted_status < 300, "accepted_status is a 2xx"),  # noqa: PLR2004  # 2xx
-        (
-            "rate_per_second",
-            source.rate_per_second >= 0,
-            "rate_per_second is not negative; 0 is no limit",
-        ),
         *(
             (
                 "workspace",
@@ -172,7 +139,7 @@ def _source(directory: Directory, wrong: Wrong, *, name: str, source: Source) ->
 def _account(account: Account) -> list[Rule]:
     is_safe = account.base_url.startswith(("https://", "http://127.0.0.1", "http://localhost"))
     return [
-        ("provider", account.provider in PROVIDERS, f"provider is one of {', '.join(PROVIDERS)}"),
+        ("provider", account.provider in ACCOUNTS, f"provider is one of {', '.join(ACCOUNTS)}"),
         ("base_url", is_safe, "base_url is https, or http on this machine"),
         ("api_key", bool(account.api_key), "api_key names a variable"),
     ]

@@ -31,6 +31,6 @@ def unknown_variables(names: Iterable[str], directory: Directory) -> list[str]:
 
 def named_by(directory: Directory) -> frozenset[str]:
     """The variables that hold the directory's secrets, with their twins that name files."""
-    secrets = {name for source in directory.sources.values() for name in source.secrets}
+    secrets = {name for source in directory.sources.values() for name in source.variables}
     secrets |= {account.api_key for account in directory.accounts.values()}
     return frozenset(secrets | {f"{name}_FILE" for name in secrets})

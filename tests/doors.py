@@ -13,10 +13,11 @@ from starlette.types import ASGIApp, Message, Receive
 
 from ingest.app import create_app
 from ingest.endpoint import Clock, Door, Limits
+from ingest.fetching import Fetch, fetch
 from ingest.health import Health
 from ingest.metrics import Metrics
 from ingest.records import Inbound
-from ingest.sources import OpenSource, open_sources
+from ingest.sources import OpenSources, open_sources
 from schemas.directory import parse_directory
 
 # Two test keys, and an instant at which everything in these tests is signed.
@@ -90,12 +91,14 @@ class LocalDoor:
         self,
         directory: str = DIRECTORY,
         environ: dict[str, str] | None = None,
+        *,
+        fetch: Fetch = fetch,
         **limits: Any,
     ) -> None:
         self.log, self.clock, self.metrics = ListedLog(), HandClock(), Metrics()
         self.is_reachable = True
         door = Door(
-            self._sources(directory, environ or {"SECRET": SECRET_A}),
+            self._sources(directory, environ or {"SECRET": SECRET_A}, fetch),
             self.log.publish,
             limits=Limits(
                 **{
@@ -129,8 +132,8 @@ class LocalDoor:
         return self.ask(body, headers=signed(body, **sign))
 
     @staticmethod
-    def _sources(directory: str, environ: dict[str, str]) -> dict[str, OpenSource]:
-        return open_sources(parse_directory(directory), environ)
+    def _sources(directory: str, environ: dict[str, str], fetch: Fetch) -> OpenSources:
+        return OpenSources(open_sources(parse_directory(directory), environ, fetch=fetch))
 
     async def _reach(self) -> bool:
         return self.is_reachable

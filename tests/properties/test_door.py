@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.keys import AGENTMAIL
+from ingest.rules import AGENTMAIL
 from tests.doors import UNHURRIED, HeaderList, LocalDoor, arriving, signed
 from tests.payloads import INBOX, a_message, an_event
 

@@ -2,6 +2,7 @@ import pytest
 
 from schemas.directory import parse_directory
 from schemas.errors import SettingsError
+from schemas.sources import PROVIDERS
 from tests.architecture import ROOT
 
 GOOD = """
@@ -26,7 +27,7 @@ WRONG_LINES = {
     "unknown provider": (
         'provider = "agentmail"\nworkspace',
         'provider = "pigeon"\nworkspace',
-        "sources.agentmail: provider is one of agentmail",
+        f"sources.agentmail: provider is one of {', '.join(PROVIDERS)}",
     ),
     "unknown workspace": (
         'workspace = "main"\nsecrets',
@@ -158,7 +159,7 @@ SHAPES = {
             "sources.a: unknown key secret; did you mean secrets?",
             "sources.a: provider is missing",
             "sources.a: workspace is missing",
-            "sources.a: secrets is missing",
+            "sources.a: secrets names at least one variable",
         ],
     ),
     "value of another kind": (
@@ -195,9 +196,9 @@ def test_missing_key_hides_no_wrong_one() -> None:
     )
 
     assert problems_of(text) == [
-        "onereply.toml: sources.agentmail: secrets is missing",
         "onereply.toml: accounts.agentmail: api_key is missing",
         "onereply.toml: inboxes.n: workspace is missing",
+        "onereply.toml: sources.agentmail: secrets names at least one variable",
         "onereply.toml: accounts.agentmail: base_url is https, or http on this machine",
         (
             "onereply.toml: inboxes.n: route is one of "

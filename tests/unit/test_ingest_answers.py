@@ -17,6 +17,20 @@ from tests.doors import (
     signed,
 )
 from tests.payloads import a_message, an_event
+from tests.senders import (
+    TEXT_SECRET,
+    TOPIC,
+    Amazon,
+    a_source,
+    mailgun,
+    mailgun_fields,
+    multipart,
+    sendgrid,
+    sendgrid_fields,
+    sendgrid_key,
+    sns,
+    spki,
+)
 
 
 def _unsigned(*headers: tuple[bytes, bytes]) -> HeaderList:
@@ -53,6 +67,29 @@ def _secret_gone(tmp_path_factory: pytest.TempPathFactory) -> Reply:
     return door.deliver(an_event())
 
 
+def _token_of_another_mail() -> Reply:
+    door = LocalDoor(a_source("mailgun", "mailgun"), {"SECRET": TEXT_SECRET})
+    first, other = mailgun(mailgun_fields()), mailgun(mailgun_fields(sender="eve@y.example"))
+    door.ask(first.body, path=first.path, headers=first.headers)
+    return door.ask(other.body, path=other.path, headers=other.headers)
+
+
+def _form_cut() -> Reply:
+    door = LocalDoor(a_source("sendgrid", "sendgrid"), {"SECRET": spki(sendgrid_key())})
+    given = sendgrid(multipart(sendgrid_fields())[:-10])
+    return door.ask(given.body, path=given.path, headers=given.headers)
+
+
+def _no_certificate() -> Reply:
+    amazon = Amazon()
+    amazon.pages.clear()
+    text = a_source("ses", "sns", f'topics = ["{TOPIC}"]', secrets="[]")
+    given = sns(amazon.says())
+    return LocalDoor(text, fetch=amazon.fetch).ask(
+        given.body, path=given.path, headers=given.headers
+    )
+
+
 LATE = signed(an_event(), at_s=NOW_S - 301)
 EARLY = signed(an_event(), at_s=NOW_S + 301)
 DEEP = b'{"x":' + b"[" * 64 + b"]" * 64 + b"}"
@@ -87,6 +124,9 @@ WAYS: dict[Reason, Callable[[], Reply]] = {
     Reason.TOO_MANY: _too_many,
     Reason.BUSY: lambda: LocalDoor(in_hand=0).deliver(an_event()),
     Reason.BODY_TOO_SLOW: _too_slow,
+    Reason.SIGNATURE_USED: _token_of_another_mail,
+    Reason.NOT_FORM: _form_cut,
+    Reason.FETCH_FAILED: _no_certificate,
     Reason.BROKER_AWAY: lambda: _refusing(Reason.BROKER_AWAY).deliver(an_event()),
     Reason.QUEUE_FULL: lambda: _refusing(Reason.QUEUE_FULL).deliver(an_event()),
 }
@@ -141,6 +181,7 @@ def test_statuses_are_the_ones_that_senders_understand() -> None:
             "busy",
             "body-too-slow",
             "secret-unreadable",
+            "fetch-failed",
             "broker-away",
             "queue-full",
             "our-failure",

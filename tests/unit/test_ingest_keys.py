@@ -4,19 +4,20 @@ from typing import Any
 import pytest
 
 from ingest.answers import Reason, TurnedAway
-from ingest.keys import AGENTMAIL, Named, named
+from ingest.keys import Named, Speaker, named
+from ingest.rules import AGENTMAIL
+from schemas.addresses import Inboxes
 from schemas.bodies import BYTE_ORDER_MARK
 from schemas.keys import EventId, EventKey, InboxId, SourceName
 from tests.payloads import INBOX, a_message, an_event
 
-SOURCE = SourceName("agentmail")
-INBOXES = frozenset({INBOX})
+SPEAKER = Speaker(source=SourceName("agentmail"), rules=AGENTMAIL, inboxes=Inboxes({INBOX}))
 
 
 def read(body: bytes) -> Named | str:
     """What the body names, or the reason why it names nothing."""
     try:
-        return named(body, source=SOURCE, rules=AGENTMAIL, inboxes=INBOXES)
+        return named(body, SPEAKER)
     except TurnedAway as error:
         return str(error.reason)
 

@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ops.sources import sources
+from schemas.sources import PROVIDERS
 from tests.doors import DIRECTORY, SECRET_A
 
 BROKEN = (
@@ -35,7 +36,7 @@ def test_every_problem_of_the_file_is_reported(tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "onereply.toml: sources.agentmail: provider is one of agentmail",
+        f"onereply.toml: sources.agentmail: provider is one of {', '.join(PROVIDERS)}",
         "onereply.toml: sources.agentmail: accepted_status is a 2xx",
     ]
 
