@@ -16,6 +16,7 @@ from typing import Final
 
 from ops.kafka.broker import LocalKafka
 from ops.kafka.telling import Lines
+from schemas.logs import setup_plain_logging
 from tests.bench.figures import Bench, machine, write_json
 from tests.bench.tables import table
 from tests.broker import DATA_DIR
@@ -32,6 +33,7 @@ def main(names: list[str]) -> int:
     if unknown := sorted(set(names) - set(BENCHES)):
         sys.stderr.write(f"no bench {', '.join(unknown)}; there is {', '.join(BENCHES)}\n")
         return 2
+    setup_plain_logging()
     benches = [build(name) for name in names or BENCHES]
     # Told to stop, it leaves by the way that ends every process it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
