@@ -55,7 +55,7 @@ def named(body: bytes, speaker: Speaker, *, kind: Kind = JSON, delivery_id: str 
     events never share one: event_key says why. `delivery_id` is an id that the proof covers.
     """
     rules = speaker.rules
-    payload = payload_of(body, kind, rules.fields())
+    payload = payload_of(body, kind, frozenset() if kind == JSON else rules.fields())
     event_type = _type(payload, rules)
     is_mail = event_type in rules.mail_types
     given = _given_id(payload, rules.mail_ids if is_mail else rules.ids, delivery_id)

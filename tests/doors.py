@@ -97,8 +97,9 @@ class LocalDoor:
     ) -> None:
         self.log, self.clock, self.metrics = ListedLog(), HandClock(), Metrics()
         self.is_reachable = True
+        self.sources = self._sources(directory, environ or {"SECRET": SECRET_A}, fetch)
         door = Door(
-            self._sources(directory, environ or {"SECRET": SECRET_A}, fetch),
+            self.sources,
             self.log.publish,
             limits=Limits(
                 **{

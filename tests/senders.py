@@ -1,7 +1,7 @@
 """Senders of every scheme but Svix: each signs here apart from the product's way.
 
 Owns: genuine deliveries, as headers and bytes; a test states the one difference.
-May not: import a verifier.
+May not: import a scheme.
 """
 
 import hmac
@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
 from ingest.answers import Reason, TurnedAway
-from tests.doors import NOW_S, HeaderList
+from ingest.signatures import SignatureRejected, Verifier
+from tests.doors import NOW_S, HeaderList, LocalDoor, Reply
 
 INBOX: Final = "support@inbox.example"
 TEXT_SECRET: Final = "shh-secret"
@@ -40,6 +41,20 @@ class Delivery(NamedTuple):
     headers: HeaderList
     body: bytes
     path: str = "/webhooks/a"
+
+
+def judged(verifier: Verifier, delivery: Delivery, *, now_s: float = NOW_S) -> str:
+    """The id that the proof covers, or the reason of the refusal."""
+    headers = {name.lower(): value for name, value in delivery.headers}
+    try:
+        return verifier.verify(headers, delivery.body, now_s=now_s)
+    except SignatureRejected as error:
+        return str(error.reason)
+
+
+def handed(door: LocalDoor, delivery: Delivery) -> Reply:
+    """What the door answers."""
+    return door.ask(delivery.body, path=delivery.path, headers=delivery.headers)
 
 
 def a_source(provider: str, scheme: str, *lines: str, secrets: str = '["SECRET"]') -> str:

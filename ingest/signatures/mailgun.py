@@ -44,9 +44,16 @@ class MailgunVerifier:
     The same mail again is welcome: Mailgun comes again when it had no answer.
     """
 
-    def __init__(self, secrets: Sequence[str], *, max_age_s: int = TOLERANCE_S) -> None:
+    def __init__(
+        self,
+        secrets: Sequence[str],
+        *,
+        max_age_s: int = TOLERANCE_S,
+        most_tokens: int = MAX_TOKENS,
+    ) -> None:
         self._keys = [text_key(secret) for secret in secrets]
         self._max_age_s = max_age_s
+        self._most_tokens = most_tokens
         self._mails: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
 
     def verify(self, headers: Headers, body: bytes, *, now_s: float) -> str:
@@ -66,7 +73,7 @@ class MailgunVerifier:
         """Remember what came with this token. Raises SignatureRejected when it was another mail."""
         horizon_s = now_s - self._max_age_s - TOLERANCE_S
         while self._mails and (
-            len(self._mails) >= MAX_TOKENS or next(iter(self._mails.values()))[0] < horizon_s
+            len(self._mails) >= self._most_tokens or next(iter(self._mails.values()))[0] < horizon_s
         ):
             self._mails.popitem(last=False)
         _, first = self._mails.setdefault(token, (now_s, mail))
