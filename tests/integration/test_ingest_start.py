@@ -15,7 +15,11 @@ from tests.logs import corner, environ_of
     ("directory", "environ", "said"),
     [
         (DIRECTORY, {"SECRET": ""}, "SECRET holds a key of 0 bytes"),
-        (DIRECTORY.replace("svix", "x") + 'scheme = "none"\n', {}, "scheme is one of svix, agentdraft"),
+        (
+            DIRECTORY.replace("svix", "x") + 'scheme = "none"\n',
+            {},
+            "scheme is one of svix, agentdraft",
+        ),
         ("", {}, "no source is configured"),
         (DIRECTORY, {"ONEREPLY_MAX_BODY_BYTES": "7"}, "ONEREPLY_MAX_BODY_BYTES"),
         (DIRECTORY, {"ONEREPLY_CONFIG_FILE": "/none.toml"}, "/none.toml cannot be read"),
