@@ -7,18 +7,14 @@ May not: import a scheme.
 import hmac
 import json
 from base64 import b64encode
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.hashes import SHA1, SHA256
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from cryptography.x509.oid import NameOID
 
-from ingest.answers import Reason, TurnedAway
 from ingest.signatures import SignatureRejected, Verifier
 from tests.doors import NOW_S, HeaderList, LocalDoor, Reply
 
@@ -27,11 +23,6 @@ TEXT_SECRET: Final = "shh-secret"
 OTHER_SECRET: Final = "another-secret"
 LOGIN: Final = "postmark:correct horse battery"
 PATH_SECRET: Final = "a-path.that_nobody~guesses"
-TOPIC: Final = "arn:aws:sns:eu-west-1:000000000000:mail"
-CERTIFICATE_URL: Final = (
-    f"https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-{'0' * 32}.pem"
-)
-CONFIRM_URL: Final = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=t"
 JSON: Final = (b"content-type", b"application/json")
 
 
@@ -188,93 +179,3 @@ def mailgun(fields: dict[str, str]) -> Delivery:
     """A delivery by a route of Mailgun."""
     kind = (b"content-type", b"application/x-www-form-urlencoded")
     return Delivery([kind], urlencode(fields).encode())
-
-
-class Amazon:
-    """Signs for SNS with a key and a certificate of its own, and serves what it names."""
-
-    def __init__(self, *, not_after_s: int = NOW_S + 86_400) -> None:
-        self.key = _rsa_key()
-        self.pages = {CERTIFICATE_URL: self._certificate(not_after_s), CONFIRM_URL: b"<ok/>"}
-        self.asked: list[str] = []
-
-    async def fetch(self, url: str) -> bytes:
-        """The page, as our fetcher gives it."""
-        self.asked.append(url)
-        if url not in self.pages:
-            raise TurnedAway(Reason.FETCH_FAILED)
-        return self.pages[url]
-
-    def says(self, *, version: str = "2", **changes: Any) -> dict[str, Any]:
-        """A signed message of SNS with these differences; None leaves a member out."""
-        given = {
-            "Type": "Notification",
-            "MessageId": "00000000-0000-4000-8000-000000000003",
-            "TopicArn": TOPIC,
-            "Message": ses_mail(),
-            "Timestamp": datetime.fromtimestamp(NOW_S, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
-            "SigningCertURL": CERTIFICATE_URL,
-            "SignatureVersion": version,
-        } | changes
-        message = {name: value for name, value in given.items() if value is not None}
-        algorithm = SHA1() if version == "1" else SHA256()  # noqa: S303  # SNS's first version
-        signature = self.key.sign(_sns_text(message), padding.PKCS1v15(), algorithm)
-        return message | {"Signature": b64encode(signature).decode()}
-
-    def confirmation(self, **changes: Any) -> dict[str, Any]:
-        """The message by which SNS asks whether we want to hear of a topic."""
-        return self.says(
-            **{
-                "Type": "SubscriptionConfirmation",
-                "Message": "You have chosen to subscribe",
-                "Token": "t",
-                "SubscribeURL": CONFIRM_URL,
-            }
-            | changes
-        )
-
-    def _certificate(self, not_after_s: int) -> bytes:
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "sns.amazonaws.com")])
-        until = datetime.fromtimestamp(not_after_s, UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(self.key.public_key())
-            .serial_number(1)
-            .not_valid_before(until - timedelta(days=30))
-            .not_valid_after(until)
-            .sign(self.key, SHA256())
-        )
-        return certificate.public_bytes(Encoding.PEM)
-
-
-def sns(message: dict[str, Any]) -> Delivery:
-    """The message as SNS posts it."""
-    return Delivery([(b"content-type", b"text/plain; charset=UTF-8")], json.dumps(message).encode())
-
-
-def ses_mail(*recipients: str, kind: str = "Received") -> str:
-    """What SES says of a mail."""
-    return json.dumps(
-        {
-            "notificationType": kind,
-            "receipt": {"recipients": list(recipients or [INBOX])},
-            "mail": {"messageId": "ses1", "destination": ["help@x.example"]},
-        }
-    )
-
-
-@cache
-def _rsa_key() -> rsa.RSAPrivateKey:
-    return rsa.generate_private_key(public_exponent=65_537, key_size=2048)
-
-
-def _sns_text(message: dict[str, Any]) -> bytes:
-    """Every member that SNS signs, in the order of their names, each name and value on a line."""
-    signed = {
-        name: value
-        for name, value in message.items()
-        if name not in {"SignatureVersion", "SigningCertURL", "Signature", "UnsubscribeURL"}
-    }
-    return "".join(f"{name}\n{signed[name]}\n" for name in sorted(signed)).encode()

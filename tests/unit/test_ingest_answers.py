@@ -4,6 +4,7 @@ from datetime import timedelta
 import pytest
 
 from ingest.answers import ANSWERS, Reason, TurnedAway
+from tests.amazon import TOPIC, Amazon, sns
 from tests.doors import (
     DIRECTORY,
     NOW_S,
@@ -19,8 +20,6 @@ from tests.doors import (
 from tests.payloads import a_message, an_event
 from tests.senders import (
     TEXT_SECRET,
-    TOPIC,
-    Amazon,
     a_source,
     mailgun,
     mailgun_fields,
@@ -28,7 +27,6 @@ from tests.senders import (
     sendgrid,
     sendgrid_fields,
     sendgrid_key,
-    sns,
     spki,
 )
 
