@@ -18,14 +18,17 @@ from typing import Final
 import uvloop
 
 from ingest.app import create_app
+from ingest.body import Reader, Room, spool_in
 from ingest.ending import ConnectionLimits
-from ingest.endpoint import Clock, Door, Limits
+from ingest.endpoint import Clock, Door, Means
 from ingest.health import Health
+from ingest.large import Keep, LargeBodies
 from ingest.metrics import UNKNOWN, Metrics
 from ingest.publisher import Publisher
 from ingest.server import DoorServer, bound_socket, room_for
 from ingest.sources import OpenSource, OpenSources, open_sources
-from schemas.cluster import producer_config
+from schemas.blobs import folder_in, store_of
+from schemas.cluster import cluster_id_of, producer_config
 from schemas.directory import parse_directory
 from schemas.errors import ClusterMismatch, SettingsError, Transient
 from schemas.logs import setup_logging
@@ -49,6 +52,7 @@ def main() -> int:
         settings = load_settings()
         directory = parse_directory(_config_text(settings))
         sources = open_sources(directory, os.environ)
+        store = store_of(settings)
     except SettingsError as error:
         return _shut(2, *error.problems)
     for line in unknown_variables(os.environ, directory):
@@ -61,15 +65,20 @@ def main() -> int:
     with sock:
         try:
             wait_for_cluster(settings, Event())
+            folder = folder_in(settings, cluster_id_of(settings))
         except ClusterMismatch as error:
             return _shut(1, *error.differences)
         except Transient as error:
             return _shut(3, str(error))
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_serve(settings, sources, sock))
+            return runner.run(
+                _serve(settings, sources, sock, keep=Keep(store=store, folder=folder))
+            )
 
 
-async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socket) -> int:
+async def _serve(
+    settings: Settings, sources: dict[str, OpenSource], sock: socket, *, keep: Keep
+) -> int:
     deadline = timedelta(milliseconds=settings.publish_deadline_ms)
     body_deadline = timedelta(milliseconds=settings.body_deadline_ms)
     publisher = Publisher(
@@ -78,17 +87,10 @@ async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socke
         deadline=deadline,
     )
     clock, metrics = Clock(), Metrics()
-    door = Door(
-        OpenSources(sources),
-        publisher.publish,
-        limits=Limits(
-            body_bytes=settings.max_body_bytes,
-            body_deadline=body_deadline,
-            in_hand=settings.max_concurrent_requests,
-        ),
-        clock=clock,
-        metrics=metrics,
-    )
+    large = LargeBodies(keep, deadline=timedelta(milliseconds=settings.blob_deadline_ms))
+    means = _means(settings, publisher, large)
+    door = Door(OpenSources(sources), means, clock=clock, metrics=metrics)
+    metrics.watch("body_bytes", "Bytes of bodies in memory.", read=means.reader.room.taken)
     metrics.watch("in_hand", "Deliveries being worked on.", read=door.in_hand)
     metrics.watch("waiting_records", "Records without the broker's word.", read=publisher.waiting)
     health = Health(publisher.is_reachable, metrics=metrics, steady_s=clock.steady_s)
@@ -104,9 +106,25 @@ async def _serve(settings: Settings, sources: dict[str, OpenSource], sock: socke
     stopper = asyncio.create_task(_stop_on_failure(publisher, server))
     await server.run_until_stopped()  # the answers in hand are out when this returns
     stopper.cancel()
+    large.close()
     unacked = await publisher.close(deadline)
     log.info("door closed", extra={"unacked_records": unacked})
     return 1 if publisher.failed.is_set() else 0
+
+
+def _means(settings: Settings, publisher: Publisher, large: LargeBodies) -> Means:
+    reader = Reader(
+        limit_bytes=settings.max_body_bytes,
+        deadline=timedelta(milliseconds=settings.body_deadline_ms),
+        room=Room(settings.body_memory_bytes),
+        open_file=spool_in(Path(settings.data_dir) / "spool"),
+    )
+    return Means(
+        reader=reader,
+        large=large,
+        publish=publisher.publish,
+        in_hand=settings.max_concurrent_requests,
+    )
 
 
 def _connection_limits(settings: Settings) -> ConnectionLimits:

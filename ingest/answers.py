@@ -58,6 +58,7 @@ class Reason(StrEnum):
     BODY_TOO_SLOW = "body-too-slow"
     SECRET_UNREADABLE = "secret-unreadable"  # noqa: S105  # names a reason, holds no secret
     FETCH_FAILED = "fetch-failed"
+    BLOBS_AWAY = "blob-store-away"
     BROKER_AWAY = "broker-away"
     QUEUE_FULL = "queue-full"
     OUR_FAILURE = "our-failure"
@@ -125,10 +126,11 @@ ANSWERS: Final[Mapping[Reason, Answer]] = {
     Reason.NO_INBOX: _refusal("the inbox is missing, blank, too long or not a string"),
     Reason.WRONG_WORKSPACE: _refusal("this source does not speak for that inbox"),
     Reason.TOO_MANY: Answer(status=429, error="over this source's rate", retry_after_s=1),
-    Reason.BUSY: _later("too many requests in hand"),
+    Reason.BUSY: _later("more is in hand than there is room for"),
     Reason.BODY_TOO_SLOW: _later("the body did not arrive in time", (b"connection", b"close")),
     Reason.SECRET_UNREADABLE: _later("this source's secret cannot be read just now"),
     Reason.FETCH_FAILED: _later("what the signature names cannot be fetched just now"),
+    Reason.BLOBS_AWAY: _later("the store of large bodies cannot take it just now; send it again"),
     Reason.BROKER_AWAY: _later("not stored in time; send it again"),
     Reason.QUEUE_FULL: _later("more is waiting to be stored than fits; send it again"),
     Reason.OUR_FAILURE: _later("the door failed; send it again", (b"connection", b"close")),

@@ -7,17 +7,18 @@ May not: parse anything before it is verified, or answer before the broker has.
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from ingest.answers import Reason, TurnedAway, turned_away
-from ingest.body import ClientGone, read_body
+from ingest.body import Body, ClientGone, Reader
+from ingest.delivery import Delivery
 from ingest.forms import kind_of
 from ingest.keys import named
+from ingest.large import LargeBodies
 from ingest.metrics import UNKNOWN, Metrics
-from ingest.records import Circumstances, Inbound, inbound
+from ingest.records import Inbound, inbound, inbound_blob
 from ingest.signatures import PATH, Headers
 from ingest.sources import OpenSource, OpenSources
 
@@ -33,11 +34,12 @@ class Clock(msgspec.Struct, frozen=True):
     steady_s: Callable[[], float] = time.monotonic
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of this process the deliveries may take."""
+class Means(msgspec.Struct, frozen=True, kw_only=True):
+    """What deliveries are taken with: how bodies are read, where they go, and how many at once."""
 
-    body_bytes: int
-    body_deadline: timedelta
+    reader: Reader
+    large: LargeBodies
+    publish: Publish
     in_hand: int
 
 
@@ -47,15 +49,13 @@ class Door:
     def __init__(
         self,
         sources: OpenSources,
-        publish: Publish,
+        means: Means,
         *,
-        limits: Limits,
         clock: Clock,
         metrics: Metrics,
     ) -> None:
         self._sources = sources
-        self._publish = publish
-        self._limits = limits
+        self._means = means
         self._clock = clock
         self._metrics = metrics
         self._in_hand = 0
@@ -70,7 +70,7 @@ class Door:
             start, body = await self._answer(scope, receive)
         except ClientGone:
             return
-        await send(start)  # I5: from here the sender forgets the event
+        await send(start)  # I6: from here the sender forgets the event
         await send(body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[Message, Message]:
@@ -80,7 +80,7 @@ class Door:
             source.settings.path_secrets
         ):
             return self._settled(UNKNOWN, TurnedAway(Reason.UNKNOWN_SOURCE))
-        if self._in_hand >= self._limits.in_hand:
+        if self._in_hand >= self._means.in_hand:
             return self._settled(name, TurnedAway(Reason.BUSY))
         self._in_hand += 1
         try:
@@ -99,34 +99,42 @@ class Door:
     async def _take(self, source: OpenSource, scope: Scope, receive: Receive) -> None:
         """Return once the delivery's event is durable. Raises TurnedAway or ClientGone."""
         headers = _headers(scope)
-        _check_head(scope["method"], headers, self._limits.body_bytes)
+        _check_head(scope["method"], headers, self._means.reader.limit_bytes)
         kind = kind_of(headers, source.speaker.rules.takes)
-        body = await read_body(  # I1: every byte, and no more than the limit
-            receive,
-            limit_bytes=self._limits.body_bytes,
-            deadline=self._limits.body_deadline,
-        )
-        now_s, steady_s = self._clock.wall_s(), self._clock.steady_s()
+        body = await self._means.reader.read(receive)  # I1: every byte, and no more than the limit
+        try:
+            delivery = Delivery(
+                source=source,
+                headers=headers,
+                kind=kind,
+                came_at_s=self._clock.wall_s(),
+                steady_s=self._clock.steady_s(),
+            )
+            take = self._small if body.is_inline else self._large
+            record = await take(delivery, body)
+            handed_at_s = self._clock.steady_s()
+            await self._means.publish(record)  # I5: it is durable
+            self._metrics.acked(self._clock.steady_s() - handed_at_s)
+        finally:
+            body.close()
+
+    async def _small(self, delivery: Delivery, body: Body) -> Inbound:
+        source, content = delivery.source, body.whole()
         delivery_id = await source.verify(  # I2: it is who it says
-            headers, body, now_s=now_s, steady_s=steady_s
+            delivery.headers, content, now_s=delivery.came_at_s, steady_s=delivery.steady_s
         )
-        source.take_token(steady_s)  # after I2, or a forger could use up the sender's rate
-        event = named(body, source.speaker, kind=kind, delivery_id=delivery_id)  # I3
-        record = inbound(
-            event,
-            body,
-            of=Circumstances(
-                source=source.name,
-                provider=source.settings.provider,
-                proves=source.scheme.proves,
-                received_at_ms=int(now_s * 1000),
-                delivery_id=delivery_id,
-                content_type=kind.content_type,
-                traceparent=headers.get(b"traceparent", b""),
-            ),
-        )
-        await self._publish(record)  # I4: it is durable
-        self._metrics.acked(self._clock.steady_s() - steady_s)
+        source.take_token(delivery.steady_s)  # after I2, or a forger could use up the rate
+        event = named(content, source.speaker, kind=delivery.kind, delivery_id=delivery_id)  # I3
+        return inbound(event, content, of=delivery.circumstances(delivery_id))
+
+    async def _large(self, delivery: Delivery, body: Body) -> Inbound:
+        large = self._means.large
+        async with large.turn():
+            delivery_id = await large.verified(delivery, body)  # I2
+            delivery.source.take_token(delivery.steady_s)
+            found = await large.found(delivery, body, delivery_id=delivery_id)  # I3
+            value = await large.kept(body, found.reference)  # I4: the body is durable
+        return inbound_blob(found.named, value, of=delivery.circumstances(delivery_id))
 
     def _settled(self, source: str, error: TurnedAway) -> tuple[Message, Message]:
         self._metrics.settled(source, error.reason)

@@ -4,7 +4,8 @@ Owns: the event's id, from the one place that the rules name, and whose inbox it
 May not: use an unsigned header, or look at more of a payload than the rules say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -48,11 +49,14 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     inbox_id: InboxId | None
 
 
-def named(body: bytes, speaker: Speaker, *, kind: Kind = JSON, delivery_id: str = "") -> Named:
+def named(
+    body: bytes, speaker: Speaker, *, kind: Kind = JSON, delivery_id: str = "", digest: str = ""
+) -> Named:
     """What this verified body names. Raises TurnedAway with the reason when it names nothing.
 
     The same event gives the same key at the same source, whatever else its body says, and two
     events never share one: event_key says why. `delivery_id` is an id that the proof covers.
+    `digest` is the hex SHA-256 of the whole of which these bytes are the skeleton.
     """
     rules = speaker.rules
     payload = payload_of(body, kind, frozenset() if kind == JSON else rules.fields())
@@ -60,7 +64,8 @@ def named(body: bytes, speaker: Speaker, *, kind: Kind = JSON, delivery_id: str 
     is_mail = event_type in rules.mail_types
     given = _given_id(payload, rules.mail_ids if is_mail else rules.ids, delivery_id)
     if given is None and rules.identity is not None:
-        given = _derived_id(payload, body, event_type=event_type, rules=rules)
+        whole = partial(_digest, body, digest)
+        given = _derived_id(payload, whole, event_type=event_type, rules=rules)
     event_id = _event_id(given, is_mended=payload.is_mended)
     return Named(
         key=_event_key(speaker.source, event_id),
@@ -91,7 +96,13 @@ def _given_id(payload: Payload, places: tuple[Place, ...], delivery_id: str) -> 
     return payload.text(places)
 
 
-def _derived_id(payload: Payload, body: bytes, *, event_type: str, rules: Rules) -> str:
+def _digest(body: bytes, known: str) -> str:
+    return known or sha256(body).hexdigest()
+
+
+def _derived_id(
+    payload: Payload, digest: Callable[[], str], *, event_type: str, rules: Rules
+) -> str:
     """The id of an event whose contract has none: what it says of itself, each length-framed.
 
     The body itself stands in for a message id that is missing, and for what is no mail: several
@@ -110,7 +121,7 @@ def _derived_id(payload: Payload, body: bytes, *, event_type: str, rules: Rules)
         message or "",
         payload.text(identity.thread) or "",
         payload.text(identity.time) or "",
-        "" if is_enough else sha256(body).hexdigest(),
+        "" if is_enough else digest(),
     )
     return sha256(parts).hexdigest()
 

@@ -9,6 +9,7 @@ import secrets
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ingest.keys import Named
 from schemas import headers as names
@@ -62,6 +63,12 @@ def inbound(named: Named, body: bytes, *, of: Circumstances) -> Inbound:
             *_delivery(of.delivery_id),
         ),
     )
+
+
+def inbound_blob(named: Named, reference: bytes, *, of: Circumstances) -> Inbound:
+    """The record for a body that lies in the store, under the same key as if it were here."""
+    record = inbound(named, reference, of=of)
+    return replace(record, headers=(*record.headers, (names.BODY, names.BLOB.encode())))
 
 
 def _described(headers: Headers, content_type: bytes) -> Headers:

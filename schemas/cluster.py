@@ -109,6 +109,15 @@ def admin(settings: Settings) -> AdminClient:
     return AdminClient(_common(settings) | {"log_level": 0})
 
 
+def cluster_id_of(settings: Settings) -> str:
+    """The id that the cluster gave itself. Raises Transient."""
+    try:
+        listed = admin(settings).list_topics(timeout=ADMIN_DEADLINE_S)
+    except KafkaException as error:
+        raise Transient(f"broker does not answer: {error}") from error
+    return str(listed.cluster_id)
+
+
 def seen_topics(client: AdminClient, settings: Settings) -> dict[str, TopicSeen]:
     """What the cluster says about those of our topics that it has.
 

@@ -25,6 +25,9 @@ PROOF: Final = "onereply-proof"
 DELIVERY: Final = "onereply-delivery"
 REPLAY: Final = "onereply-replay"
 ORIGIN: Final = "onereply-origin"
+# Says what a record's value is where it is not the body itself.
+BODY: Final = "onereply-body"
+BLOB: Final = "blob"
 TRACE: Final = "traceparent"
 
 DEAD_TOPIC: Final = "onereply-dead-topic"

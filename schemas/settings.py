@@ -70,9 +70,27 @@ class Settings(BaseSettings):
 
     # -- door
     max_body_bytes: int = Field(
-        1024 * 1024, ge=1024, le=3 * 1024 * 1024, description="A longer body is answered 413."
+        50 * 1024 * 1024,
+        ge=1024,
+        le=256 * 1024 * 1024,
+        description="A longer body is answered 413. Providers that inline attachments post 50 MB.",
     )
-    body_deadline_ms: int = Field(10_000, ge=100, description="For reading one body whole.")
+    body_memory_bytes: int = Field(
+        64 * 1024 * 1024,
+        ge=1024 * 1024,
+        description="For all bodies in hand together; what does not fit is answered 503.",
+    )
+    body_deadline_ms: int = Field(
+        10_000, ge=100, description="For reading one body whole; a second more for each MiB."
+    )
+    blob_url: str = Field(
+        "",
+        description="Store of bodies above 512 KiB: a folder that the door and dedupe share, or "
+        "any URL of fsspec; empty: blobs in the data folder.",
+    )
+    blob_deadline_ms: int = Field(
+        8_000, ge=100, description="For checking and keeping one body above 512 KiB, else 503."
+    )
     publish_deadline_ms: int = Field(
         4_000,
         ge=100,

@@ -23,6 +23,7 @@ class DoorProcess(Process):
         config.write_text(directory, encoding="utf-8")
         given = {
             "ONEREPLY_CONFIG_FILE": str(config),
+            "ONEREPLY_DATA_DIR": str(folder / "data"),
             "ONEREPLY_DURABILITY": "single-node",
             "ONEREPLY_LISTEN_PORT": "0",
             "SECRET": SECRET_A,

@@ -3,8 +3,10 @@
 import asyncio
 import hmac
 import json
+import uuid
 from base64 import b64decode, b64encode
 from datetime import timedelta
+from tempfile import TemporaryFile
 from typing import Any
 
 import msgspec
@@ -12,12 +14,15 @@ from hypothesis import settings
 from starlette.types import ASGIApp, Message, Receive
 
 from ingest.app import create_app
-from ingest.endpoint import Clock, Door, Limits
+from ingest.body import OpenFile, Reader, Room
+from ingest.endpoint import Clock, Door, Means
 from ingest.fetching import Fetch, fetch
 from ingest.health import Health
+from ingest.large import Keep, LargeBodies
 from ingest.metrics import Metrics
 from ingest.records import Inbound
 from ingest.sources import OpenSources, open_sources
+from schemas.blobs import BlobStore
 from schemas.directory import parse_directory
 
 # Two test keys, and an instant at which everything in these tests is signed.
@@ -100,15 +105,7 @@ class LocalDoor:
         self.sources = self._sources(directory, environ or {"SECRET": SECRET_A}, fetch)
         door = Door(
             self.sources,
-            self.log.publish,
-            limits=Limits(
-                **{
-                    "body_bytes": 64 * 1024,
-                    "body_deadline": timedelta(seconds=10),
-                    "in_hand": 100,
-                    **limits,
-                }
-            ),
+            self._means(**limits),
             clock=Clock(self.clock.read, self.clock.read),
             metrics=self.metrics,
         )
@@ -131,6 +128,29 @@ class LocalDoor:
     def deliver(self, body: bytes, **sign: Any) -> Reply:
         """The answer to a genuine delivery of this body."""
         return self.ask(body, headers=signed(body, **sign))
+
+    def _means(
+        self,
+        *,
+        body_bytes: int = 64 * 1024,
+        body_deadline: timedelta = timedelta(seconds=10),
+        room_bytes: int = 64 * 1024 * 1024,
+        in_hand: int = 100,
+        open_file: OpenFile = TemporaryFile,
+        blobs: str = "",
+    ) -> Means:
+        self.blobs = BlobStore(blobs or f"memory://{uuid.uuid4().hex}")
+        self.room = Room(room_bytes)
+        reader = Reader(
+            limit_bytes=body_bytes, deadline=body_deadline, room=self.room, open_file=open_file
+        )
+        keep = Keep(store=self.blobs, folder="cluster/inbound-events")
+        return Means(
+            reader=reader,
+            large=LargeBodies(keep, deadline=timedelta(seconds=10)),
+            publish=self.log.publish,
+            in_hand=in_hand,
+        )
 
     @staticmethod
     def _sources(directory: str, environ: dict[str, str], fetch: Fetch) -> OpenSources:

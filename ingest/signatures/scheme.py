@@ -4,9 +4,9 @@ Owns: the words between the door and the schemes.
 May not: know a scheme.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -62,6 +62,15 @@ class Verifier(Protocol):
         Raises SignatureRejected, or Errand where the scheme has any, and nothing else whatever the
         headers and the body are.
         """
+        ...
+
+
+@runtime_checkable
+class PartsVerifier(Protocol):
+    """A verifier that can also check a body which is never held whole."""
+
+    def verify_parts(self, headers: Headers, parts: Iterable[bytes], *, now_s: float) -> str:
+        """What `verify` says of the same bytes joined; they are read once, from first to last."""
         ...
 
 

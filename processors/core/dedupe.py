@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from processors.core.event_headers import DUPLICATE_TYPE, event_headers
+from processors.core.fitting import fitted
 from processors.core.intake import Intake, Sources, event_key_of, place_of
 from processors.core.sweep import CursorRow, Sweep
 from processors.core.tables import Row, Table
@@ -136,7 +137,7 @@ def _remember(event: ThreadEvent, record: Record, turn: Turn, *, identity: bytes
 
 def _pass(event: ThreadEvent, turn: Turn) -> None:
     headers = event_headers(event, event.kind)
-    turn.emit(Topic.THREAD_EVENTS, event.inbox_id, to_json(event), headers=headers)
+    turn.emit(Topic.THREAD_EVENTS, event.inbox_id, fitted(event), headers=headers)
     if event.kind == Kind.ANNOUNCED:
         request = to_json(FetchRequest(event=event))
         turn.emit(Topic.FETCH_REQUESTS, event.event_key, request, headers=headers)

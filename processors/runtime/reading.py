@@ -24,6 +24,9 @@ from schemas.headers import REPLAY, header
 
 LOG = logging.getLogger("processors.reading")
 
+# What a batch may read from elsewhere: some seconds from a slow store, far from the longest time
+# between two polls. One record may always.
+MOST_WEIGHT_BYTES: Final = 128 * 1024 * 1024
 # What no further poll can mend. The library says _FATAL of a worker whose name was taken, but its
 # `fatal()` is false on errors that a poll returns (confluent-kafka-python, issue 869).
 HOPELESS: Final = FORBIDDEN | {KafkaError._FATAL}  # noqa: SLF001  # the library's public constant has this name
@@ -39,6 +42,7 @@ class Reading:
         self._assignment = assignment
         self._clock = clock
         self._topic = topic
+        self._cut: dict[int, Partition] = {}
 
     def given(self, messages: list[Message], arrived: list[Arrived]) -> list[Given]:
         """What came for partitions that are ours, live, and not read past already."""
@@ -46,6 +50,7 @@ class Reading:
         self._clock.observe_record(max(appended_ms, default=0))
         now_ms, live = self._clock.now_ms(), self._assignment.live
         records: dict[int, list[Record]] = {}
+        weight = 0
         for message, at_ms in zip(messages, appended_ms, strict=True):
             if (error := message.error()) is not None:
                 self._poll_error(message, error)
@@ -55,7 +60,11 @@ class Reading:
             if partition is not None and offset >= partition.next_offset:
                 # A broker whose clock leapt ahead must not carry rows past their age.
                 record = self._record(message, partition, min(at_ms, now_ms))
-                records.setdefault(number, []).append(record)
+                weight += self._stage.weight(record)
+                if weight > MOST_WEIGHT_BYTES and records:
+                    self._cut[number] = partition
+                else:
+                    records.setdefault(number, []).append(record)
         results: dict[int, list[Arrived]] = {}
         for each in arrived:
             results.setdefault(each.partition, []).append(each)
@@ -68,6 +77,11 @@ class Reading:
             for number, partition in live.items()
             if number in records or number in results or partition.next_due_ms <= now_ms
         ]
+
+    def take_cut(self) -> list[Partition]:
+        """The partitions of which a batch left something out; to be read again from their place."""
+        cut, self._cut = list(self._cut.values()), {}
+        return cut
 
     def _record(self, message: Message, partition: Partition, at_ms: int) -> Record:
         offset = message.offset() or 0

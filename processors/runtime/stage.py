@@ -27,6 +27,11 @@ def no_keys(_record: Record) -> Sequence[bytes]:
     return ()
 
 
+def no_weight(_record: Record) -> int:
+    """A stage that decides on what the record holds."""
+    return 0
+
+
 def ignore_timer(_timer: Timer, _turn: Turn) -> None:
     """A stage without timers."""
 
@@ -44,9 +49,11 @@ class Stage:
     """One stage. `on_record` raises Refused (or any Permanent) to set its record aside.
 
     `keys` names the rows that a record will need, so that a batch reads them in one go; what it
-    does not name is read when asked for. `perform` carries out one effect and returns an outcome,
-    also for failures: what it raises is a bug, and counts as an unknown outcome when the lease
-    timer fires. `close` ends what its calls keep open, in their event loop, after the last of them.
+    does not name is read when asked for. `weight` says how many bytes a decision reads from
+    elsewhere, so that a batch does not take too long. `perform` carries out one effect and returns
+    an outcome, also for failures: what it raises is a bug, and counts as an unknown outcome when
+    the lease timer fires. `close` ends what its calls keep open, in their event loop, after the
+    last of them.
     `timer_limits_ms`: a timer of that kind due later than now plus this is due now.
     """
 
@@ -57,6 +64,7 @@ class Stage:
     on_timer: Callable[[Timer, Turn], None] = ignore_timer
     on_result: Callable[[Result, Turn], None] = ignore_result
     keys: Callable[[Record], Sequence[bytes]] = no_keys
+    weight: Callable[[Record], int] = no_weight
     perform: Callable[[Effect, Lease], Awaitable[Any]] | None = None
     close: Callable[[], Awaitable[None]] = close_nothing
     timer_limits_ms: Mapping[str, int] = field(default_factory=dict)

@@ -144,6 +144,7 @@ class Worker:
     # -- R1
 
     def _poll(self) -> list[Message]:
+        self._seek_back(self._reading.take_cut())
         if rest_s := self._pace.left_s():
             return self._consumer.consume(self._settings.batch_records, rest_s)
         first = self._consumer.poll(self._wait_s())

@@ -31,8 +31,9 @@ def settings(broker: str) -> Settings:
 
 @pytest.fixture(scope="module")
 def door(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DoorProcess]:
-    """An open door."""
-    with DoorProcess(tmp_path_factory.mktemp("door"), **environ_of(settings)) as door:
+    """An open door for bodies of up to a MiB."""
+    environ = environ_of(settings) | {"ONEREPLY_MAX_BODY_BYTES": "1048576"}
+    with DoorProcess(tmp_path_factory.mktemp("door"), **environ) as door:
         yield door
 
 

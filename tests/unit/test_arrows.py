@@ -46,6 +46,7 @@ HOMES: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     ),
     "cryptography": (("ingest/signatures",), "signatures with a public key"),
     "faust": (("processors/write.py", "processors/writers"), "hosts the writer, nothing durable"),
+    "fsspec": (("schemas/blobs.py",), "the store of large bodies"),
     "httpx": (
         ("ops", "ingest/fetching.py"),
         "tools that post; the certificates that a signature names",
@@ -87,6 +88,7 @@ SENSES: Final = (
 CLOCKS: Final = ("now", "utcnow", "today")
 # The shells among the schemas: settings read the environment through their library only.
 SHELLS_IN_SCHEMAS: Final = (
+    "schemas/blobs.py",
     "schemas/client_log.py",
     "schemas/cluster.py",
     "schemas/logs.py",

@@ -4,6 +4,7 @@ from datetime import timedelta
 import pytest
 
 from ingest.answers import ANSWERS, Reason, TurnedAway
+from schemas.topics import INLINE_LIMIT_BYTES
 from tests.amazon import TOPIC, Amazon, sns
 from tests.doors import (
     DIRECTORY,
@@ -80,12 +81,17 @@ def _form_cut() -> Reply:
 
 def _no_certificate() -> Reply:
     amazon = Amazon()
-    amazon.pages.clear()
+    amazon.is_away = True
     text = a_source("ses", "sns", f'topics = ["{TOPIC}"]', secrets="[]")
     given = sns(amazon.says())
     return LocalDoor(text, fetch=amazon.fetch).ask(
         given.body, path=given.path, headers=given.headers
     )
+
+
+def _blobs_away() -> Reply:
+    door = LocalDoor(body_bytes=2 * INLINE_LIMIT_BYTES, blobs="/dev/null/blobs")
+    return door.deliver(an_event(message=a_message(text="x" * INLINE_LIMIT_BYTES)))
 
 
 LATE = signed(an_event(), at_s=NOW_S - 301)
@@ -125,6 +131,7 @@ WAYS: dict[Reason, Callable[[], Reply]] = {
     Reason.SIGNATURE_USED: _token_of_another_mail,
     Reason.NOT_FORM: _form_cut,
     Reason.FETCH_FAILED: _no_certificate,
+    Reason.BLOBS_AWAY: _blobs_away,
     Reason.BROKER_AWAY: lambda: _refusing(Reason.BROKER_AWAY).deliver(an_event()),
     Reason.QUEUE_FULL: lambda: _refusing(Reason.QUEUE_FULL).deliver(an_event()),
 }
@@ -180,6 +187,7 @@ def test_statuses_are_the_ones_that_senders_understand() -> None:
             "body-too-slow",
             "secret-unreadable",
             "fetch-failed",
+            "blob-store-away",
             "broker-away",
             "queue-full",
             "our-failure",

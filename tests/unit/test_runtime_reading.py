@@ -1,5 +1,6 @@
 """What a poll's records and errors mean for the stage."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from processors.runtime.assignment import Assignment
 from processors.runtime.clock import BrokerClock
 from processors.runtime.failures import Fenced
 from processors.runtime.partition import Partition
-from processors.runtime.reading import Reading
+from processors.runtime.reading import MOST_WEIGHT_BYTES, Reading
 from processors.runtime.store import Store, StoreCache
 from tests.partitions import a_partition
 from tests.stages import STAGE
@@ -69,3 +70,35 @@ def stored(offset: int, appended_ms: int) -> Message:
     """A record as a poll brings it."""
     at = (TIMESTAMP_LOG_APPEND_TIME, appended_ms)
     return Message(topic="inbound-events", partition=0, offset=offset, timestamp=at)
+
+
+def weighing(partition: int, offset: int, weight_bytes: int) -> Message:
+    """A record that has to read so much from elsewhere."""
+    at = (TIMESTAMP_LOG_APPEND_TIME, BROKER_MS)
+    return Message(
+        topic="inbound-events",
+        partition=partition,
+        offset=offset,
+        timestamp=at,
+        value=b"%d" % weight_bytes,
+    )
+
+
+def test_batch_that_weighs_too_much_is_cut_and_the_rest_read_again(tmp_path: Path) -> None:
+    """A thousand blobs of 50 MB in one batch would outlast the time between two polls."""
+    store = Store(tmp_path, StoreCache(1 << 20))
+    heavy, light = a_partition(store), a_partition(store, number=1)
+    clock = BrokerClock(lambda: 500.0)
+    clock.observe_ack(BROKER_MS)
+    stage = replace(STAGE, weight=lambda record: int(record.value or b"0"))
+    reading = Reading(stage, Live(heavy, light), clock, topic="inbound-events")
+
+    given = reading.given(
+        [weighing(0, 0, 2 * MOST_WEIGHT_BYTES), weighing(0, 1, 1), weighing(1, 0, 0)], []
+    )
+    store.close()
+
+    taken = [(record.partition, record.offset) for each in given for record in each.records]
+    assert taken == [(0, 0)]
+    assert reading.take_cut() == [heavy, light]
+    assert reading.take_cut() == []
