@@ -39,12 +39,13 @@ class Amazon:
         self.key = _rsa_key()
         self.pages = {CERTIFICATE_URL: self._certificate(not_after_s), CONFIRM_URL: b"<ok/>"}
         self.asked: list[str] = []
+        self.is_away = False
 
     async def fetch(self, url: str) -> bytes:
         """The page, as our fetcher gives it."""
         self.asked.append(url)
-        if url not in self.pages:
-            raise TurnedAway(Reason.FETCH_FAILED)
+        if self.is_away or url not in self.pages:
+            raise TurnedAway(Reason.FETCH_FAILED if self.is_away else Reason.SIGNATURE_WRONG)
         return self.pages[url]
 
     def says(self, *, version: str = "2", **changes: Any) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def test_page_that_is_no_certificate_is_a_refusal(page: bytes) -> None:
 def test_certificate_that_cannot_be_fetched_is_503() -> None:
     """400 is final at SNS: the mail would be lost for a hitch in the network."""
     amazon = Amazon()
-    amazon.pages.clear()
+    amazon.is_away = True
 
     assert handed(a_door(amazon), sns(amazon.says())).status == 503
 
