@@ -13,6 +13,7 @@ from schemas.logs import setup_plain_logging
 
 # Command name -> where it lives. The one-line help of each stands in its own module.
 COMMANDS: Final = {
+    "blobs": "ops.blobs:blobs",
     "demo": "ops.demo.command:demo",
     "kafka": "ops.kafka.command:kafka",
     "run": "ops.run.command:run",

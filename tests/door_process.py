@@ -15,9 +15,19 @@ from tests.processes import DEADLINE_S, Process, clean_environ
 
 
 class DoorProcess(Process):
-    """`python -m ingest` with these settings. A context opens it; `start` alone only starts it."""
+    """`python -m ingest` with these settings. A context opens it; `start` alone only starts it.
 
-    def __init__(self, folder: Path, *, directory: str = DIRECTORY, **environ: str) -> None:
+    `module` runs in its place.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        directory: str = DIRECTORY,
+        module: str = "ingest",
+        **environ: str,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "onereply.toml"
         config.write_text(directory, encoding="utf-8")
@@ -28,7 +38,7 @@ class DoorProcess(Process):
             "ONEREPLY_LISTEN_PORT": "0",
             "SECRET": SECRET_A,
         }
-        super().__init__("ingest", environ=clean_environ(**given | environ))
+        super().__init__(module, environ=clean_environ(**given | environ))
         self._client = httpx.Client(timeout=DEADLINE_S)
         self.url = ""
 

@@ -2,7 +2,7 @@
 
 import re
 
-from ingest import connection
+from ingest import connection, skeleton
 from ingest.answers import ANSWERS, Answer, Reason
 from ingest.members import MAX_LEVELS
 from tests.architecture import ROOT
@@ -48,6 +48,7 @@ def test_limits_of_the_page_are_those_of_the_code() -> None:
             "head: request line and headers": f"{connection.MAX_HEAD_BYTES} bytes",
             "chunk lines and trailers beside a body": framing,
             "requests that wait behind one in hand": f"{connection.MAX_PIPELINED}",
+            "what is left of such a body without its long strings": f"{skeleton.MOST_BYTES} bytes",
             "JSON": f"{MAX_LEVELS} levels",
         }
         == said
