@@ -113,12 +113,11 @@ class Pipeline:
         assert answer.is_success, answer.text
         return answer.json()
 
-    def deliver(self, mail: Mail, *, attempt: int = 1) -> int:
+    def deliver(self, mail: Mail, *, attempt: int = 1, delivery_id: str = "") -> int:
         """One delivery, as a provider makes it; the status, or 0 when nobody answered."""
         body = to_body(mail.payload)
-        headers = signed_headers(
-            SECRET, f"msg_{mail.event_id}", timestamp=int(time.time()), body=body
-        )
+        id_ = delivery_id or f"msg_{mail.event_id}"
+        headers = signed_headers(SECRET, id_, timestamp=int(time.time()), body=body)
         headers |= {"content-type": "application/json", "x-attempt": str(attempt)}
         try:
             return self.client.post(self.door, content=body, headers=headers).status_code

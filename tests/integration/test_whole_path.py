@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 
+from ops.standin.payloads import to_body
 from schemas.cluster import admin
-from schemas.topics import Topic
+from schemas.keys import MAX_EVENT_ID_BYTES
+from schemas.topics import INLINE_LIMIT_BYTES, Topic
 from tests.pipeline import Mail, Pipeline, conversation, pipeline
 from tests.processes import DEADLINE_S
 
@@ -75,6 +77,35 @@ def test_mails_of_a_thread_leave_in_order_whatever_order_they_came_in(whole: Pip
     for thread in range(4):
         ours = [f"<order-{thread}-{step}@customer.example>" for step in range(4)]
         assert [each for each in answered if each in ours] == ours
+
+
+def test_bodies_around_the_inline_limit_are_answered_like_any(whole: Pipeline) -> None:
+    """With the longest key and headers, a record must fit every topic on the way."""
+    mails = [
+        of_size(mail, INLINE_LIMIT_BYTES + more)
+        for mail, more in zip(
+            conversation("limit", threads=4, length=1), (-1, 0, 1, 900_000), strict=True
+        )
+    ]
+    before = whole.replies()
+    whole.know(mails)
+
+    answers = [whole.deliver(mail, delivery_id="d" * 256) for mail in mails]
+    whole.await_mails(before.total() + len(mails))
+
+    assert answers == [204] * len(mails)
+    assert whole.replies() - before == Counter({mail.identity: 1 for mail in mails})
+
+
+def of_size(mail: Mail, size_bytes: int) -> Mail:
+    """The mail with the longest event id, and a text that makes its body as long as this."""
+    event_id = mail.event_id.ljust(MAX_EVENT_ID_BYTES, "x")
+    message = mail.message | {"text": ""}
+    bare = len(to_body(mail.whole | {"event_id": event_id, "message": message}))
+    message["text"] = "x" * (size_bytes - bare)
+    whole = mail.whole | {"event_id": event_id, "message": message}
+    assert len(to_body(whole)) == size_bytes
+    return Mail(event_id=event_id, whole=whole)
 
 
 @pytest.mark.parametrize("name", list(INPUTS))
