@@ -22,6 +22,7 @@ from schemas.errors import OneReplyError, Refused
 from schemas.logs import setup_logging
 from schemas.settings import load_settings
 from schemas.topics import MAX_RECORD_BYTES, Topic
+from tests.halting import LOGGED_FIRST, LoggedFirst
 
 LATER_MS = 200
 LEASE_MS = 2_000
@@ -119,9 +120,11 @@ def main() -> int:
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     try:
-        Worker(STAGE, load_settings(), steps_from(os.environ.get("ONEREPLY_HALT_AT"))).run(
-            stopping.is_set
-        )
+        settings = load_settings()
+        steps = steps_from(os.environ.get("ONEREPLY_HALT_AT"))
+        if LOGGED_FIRST in os.environ:
+            steps = LoggedFirst(steps, settings)
+        Worker(STAGE, settings, steps).run(stopping.is_set)
     except OneReplyError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))

@@ -10,6 +10,7 @@ from schemas.cluster import create_topics
 from schemas.settings import Settings
 from schemas.topics import Topic
 from tests.compaction import offsets_in
+from tests.halting import LOGGED_FIRST
 from tests.logs import await_records, corner, put
 from tests.processes import Process
 from tests.staging import Told, stage
@@ -35,7 +36,7 @@ def is_held_up(settings: Settings) -> bool:
 def held_up_s(settings: Settings, data: Path, *, then: Callable[[Process], object]) -> float:
     """How long a reader waited for what another wrote behind the dead worker's records."""
     put(settings, Topic.INBOUND_EVENTS, EVENTS)
-    with stage(settings, data) as process:
+    with stage(settings, data, **{LOGGED_FIRST: "yes"}) as process:
         process.start(ONEREPLY_HALT_AT=f"{Step.OFFSETS_SENT}:1")
         process.wait_halted()
         process.kill()
